@@ -1,0 +1,36 @@
+# How our own targets are compiled. Nothing here reaches a target of a user.
+
+if(PROJECT_IS_TOP_LEVEL)
+  if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
+    set(CMAKE_BUILD_TYPE RelWithDebInfo CACHE STRING "Build type" FORCE)
+  endif()
+  if(NOT CMAKE_RUNTIME_OUTPUT_DIRECTORY)
+    set(CMAKE_RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/bin")
+  endif()
+  if(NOT CMAKE_CXX_COMPILER_LAUNCHER)
+    find_program(SIMBA_CCACHE ccache)
+    if(SIMBA_CCACHE)
+      set(CMAKE_CXX_COMPILER_LAUNCHER "${SIMBA_CCACHE}")
+    endif()
+  endif()
+endif()
+
+function(simba_compile_options target)
+  target_compile_features(${target} PRIVATE cxx_std_20)
+  set_target_properties(${target} PROPERTIES
+    CXX_EXTENSIONS OFF
+    CXX_SCAN_FOR_MODULES OFF
+    POSITION_INDEPENDENT_CODE ON)
+  if(SIMBA_WARNINGS OR SIMBA_WARNINGS_AS_ERRORS)
+    target_compile_options(${target} PRIVATE
+      -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion -Wold-style-cast
+      -Wnon-virtual-dtor -Woverloaded-virtual -Wcast-align -Wextra-semi
+      # Options are aggregates with defaults; naming only some of them is their point.
+      -Wno-missing-field-initializers
+      # GCC 12 reports std::string concatenation by mistake (GCC bug 105651).
+      $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>)
+  endif()
+  if(SIMBA_WARNINGS_AS_ERRORS)
+    target_compile_options(${target} PRIVATE -Werror)
+  endif()
+endfunction()

@@ -1,0 +1,37 @@
+# cmake --install: libraries, headers and a package for find_package(simba COMPONENTS ...).
+include(CMakePackageConfigHelpers)
+set(package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/simba")
+
+get_property(SIMBA_PARTS GLOBAL PROPERTY SIMBA_PARTS)
+get_property(SIMBA_UMBRELLA_PARTS GLOBAL PROPERTY SIMBA_UMBRELLA_PARTS)
+
+foreach(part IN LISTS SIMBA_PARTS)
+  install(TARGETS simba_${part} EXPORT simba-${part}-targets COMPONENT ${part} FILE_SET HEADERS)
+  install(EXPORT simba-${part}-targets NAMESPACE simba:: DESTINATION "${package_dir}"
+    COMPONENT ${part})
+
+  # simba-<part>.cmake: first what the part needs, then its targets.
+  get_target_property(packages simba_${part} SIMBA_PACKAGES)
+  get_target_property(needs_parts simba_${part} SIMBA_NEEDS_PARTS)
+  set(content "if(TARGET simba::${part})\n  return()\nendif()\n")
+  foreach(package IN LISTS packages)
+    string(APPEND content "find_dependency(${package})\n")
+  endforeach()
+  foreach(needed IN LISTS needs_parts)
+    string(APPEND content "include(\"\${CMAKE_CURRENT_LIST_DIR}/simba-${needed}.cmake\")\n")
+  endforeach()
+  string(APPEND content "include(\"\${CMAKE_CURRENT_LIST_DIR}/simba-${part}-targets.cmake\")\n")
+  file(CONFIGURE OUTPUT "package/simba-${part}.cmake" CONTENT "${content}" @ONLY)
+  install(FILES "${PROJECT_BINARY_DIR}/package/simba-${part}.cmake" DESTINATION "${package_dir}"
+    COMPONENT ${part})
+endforeach()
+
+configure_package_config_file(cmake/simbaConfig.cmake.in package/simbaConfig.cmake
+  INSTALL_DESTINATION "${package_dir}")
+# Before 1.0 a new minor version may change the interface.
+write_basic_package_version_file(package/simbaConfigVersion.cmake COMPATIBILITY SameMinorVersion)
+install(FILES
+  "${PROJECT_BINARY_DIR}/package/simbaConfig.cmake"
+  "${PROJECT_BINARY_DIR}/package/simbaConfigVersion.cmake"
+  DESTINATION "${package_dir}" COMPONENT core)
+install(FILES LICENSE DESTINATION "${CMAKE_INSTALL_DOCDIR}" COMPONENT core)

@@ -1,0 +1,69 @@
+#!/usr/bin/env bash
+# Runs every static check, all of them even when one fails. Usage: scripts/lint.sh [check ...]
+# Checks: format headers tidy cppcheck   (default: all)
+set -uo pipefail
+cd "$(dirname "$0")/.."
+jobs=$(nproc)
+
+# clang-format finds nothing to change.
+check_format() {
+  local places
+  places=$(scripts/sources.sh | xargs -r -d '\n' clang-format --dry-run --Werror --style=file 2>&1) ||
+    {
+      # Line numbers only; "make format" shows what is wanted.
+      sed -n 's/:[0-9]*: error: code should be clang-formatted.*//p' <<<"$places" | uniq >&2
+      echo "lint: 'make format' puts this right" >&2
+      return 1
+    }
+}
+
+# Each public header compiles on its own, and shows its users none of the libraries behind it. (The
+# testkit is for tests, so there GoogleTest may be seen.)
+check_headers() {
+  local leaks
+  leaks=$(grep -rnE '#include +[<"](asio|spdlog|fmt|benchmark|gtest|gmock)[./]' include |
+    grep -vE '^include/simba/testkit/[^:]*:[0-9]+:#include <(gtest|gmock)/') &&
+    { printf 'lint: public headers must not include these:\n%s\n' "$leaks" >&2; return 1; }
+  scripts/build.sh dev --target all_verify_interface_header_sets
+}
+
+check_tidy() {
+  local log=build/clang-tidy.log
+  # The database is written for GCC; clang does not know all of its flags.
+  if run-clang-tidy-16 -quiet -j "$jobs" -p build/dev -extra-arg=-Wno-unknown-warning-option \
+    "$PWD/(src|testkit|examples)/.*\.cpp$" >"$log" 2>&1; then
+    echo "clang-tidy: $(grep -c '^clang-tidy' "$log") files are clean"
+  else
+    # The log is in colour, names each command and counts suppressed warnings.
+    sed 's/\x1b\[[0-9;]*m//g' "$log" |
+      grep -vE '^clang-tidy|warnings generated|^Suppressed |^Use -header-filter|^$' >&2
+    return 1
+  fi
+}
+
+check_cppcheck() {
+  # Not the tests: it takes a mutex in a test body for a mistake.
+  scripts/sources.sh src cli testkit bench examples | grep '\.cpp$' >build/cppcheck-files.txt
+  # Off: what comes of reading no headers but ours (missing..., unknownMacro, preprocessor...); its
+  # own failure on literals such as 4ms (cppcheckError); what clang-tidy knows better (passedByValue,
+  # accessMoved); the predicate of a wait seen as dead code (oppositeInnerCondition).
+  cppcheck --quiet -j "$jobs" --std=c++20 --language=c++ --error-exitcode=1 --inline-suppr \
+    --enable=warning,performance,portability --library=googletest \
+    --suppress=missingInclude --suppress=missingIncludeSystem --suppress=unknownMacro \
+    --suppress=preprocessorErrorDirective --suppress=cppcheckError --suppress=passedByValue \
+    --suppress=accessMoved --suppress=oppositeInnerCondition \
+    -I include -I src --file-list=build/cppcheck-files.txt
+}
+
+[ $# -gt 0 ] || set -- format headers tidy cppcheck
+scripts/build.sh dev --target help >/dev/null || exit 1  # writes build/dev/compile_commands.json
+failed=()
+for check in "$@"; do
+  echo "== lint: $check"
+  "check_$check" || failed+=("$check")
+done
+if [ ${#failed[@]} -gt 0 ]; then
+  echo "lint: failed: ${failed[*]}" >&2
+  exit 1
+fi
+echo "lint: all clean"
