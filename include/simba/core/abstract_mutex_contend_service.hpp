@@ -1,0 +1,50 @@
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <stop_token>
+
+#include "simba/core/abstract_mutex_retrieval_service.hpp"
+#include "simba/core/mutex_contend_service.hpp"
+#include "simba/core/ownership_signal.hpp"
+
+namespace simba {
+
+/// A service that contends; how, is left to `start_contend` and `stop_contend`.
+///
+/// A derived class calls `close()` in its destructor, while its overrides still exist.
+class AbstractMutexContendService : public AbstractMutexRetrievalService,
+                                    public MutexContendService {
+ public:
+  MutexContender& contender() const noexcept final { return contender_; }
+
+  bool is_owner() const noexcept override;
+  bool is_in_ttl() const noexcept override;
+  std::stop_token lost() const override;
+  FencingToken fencing_token() const noexcept override;
+
+ protected:
+  AbstractMutexContendService(MutexContender& contender, std::shared_ptr<Executor> executor,
+                              std::shared_ptr<const Runtime> runtime,
+                              std::chrono::nanoseconds drain_limit);
+
+  /// Begins to contend. May throw; the service is INITIAL again then.
+  virtual void start_contend() = 0;
+
+  /// Ends it and gives the mutex back. First publishes `MutexOwner::none()` and lets the callbacks
+  /// end (`dispatcher()->quiesce`), only then tells the store.
+  virtual void stop_contend() = 0;
+
+  /// The owner is now `owner`: fires the loss signal where this ends our ownership, then tells the
+  /// contender on its executor.
+  void notify_owner(MutexOwner owner);
+
+ private:
+  void start_retrieval() final;
+  void stop_retrieval() final;
+
+  MutexContender& contender_;
+  OwnershipSignal signal_;
+};
+
+}  // namespace simba

@@ -1,0 +1,73 @@
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+
+#include "simba/core/fork_guard.hpp"
+#include "simba/core/mutex_retrieval_service.hpp"
+#include "simba/core/owner_dispatcher.hpp"
+#include "simba/core/runtime.hpp"
+
+namespace simba {
+
+/// The life of a service and the way to its retriever; what a store does in between is left open.
+/// The lowest extension point, for a store that does not fit the `LeaseStore` port.
+///
+/// A derived class calls `close()` in its destructor, while its overrides still exist.
+class AbstractMutexRetrievalService : public virtual MutexRetrievalService {
+ public:
+  ~AbstractMutexRetrievalService() override;
+
+  AbstractMutexRetrievalService(const AbstractMutexRetrievalService&) = delete;
+  AbstractMutexRetrievalService& operator=(const AbstractMutexRetrievalService&) = delete;
+
+  ServiceStatus status() const noexcept final { return status_.load(); }
+  MutexState mutex_state() const final;
+  void start() final;
+  void stop() final;
+  void close() noexcept final;
+
+ protected:
+  /// `drain_limit` bounds how long `stop()` waits for callbacks.
+  AbstractMutexRetrievalService(MutexRetriever& retriever, std::shared_ptr<Executor> executor,
+                                std::shared_ptr<const Runtime> runtime,
+                                std::chrono::nanoseconds drain_limit);
+
+  /// Begins to follow the owner. What it publishes is delivered once the service is RUNNING. May
+  /// throw; the service is INITIAL again then.
+  virtual void start_retrieval() = 0;
+
+  /// Ends it. What it publishes before it returns is still delivered; later calls of `notify_owner`
+  /// must not come.
+  virtual void stop_retrieval() = 0;
+
+  /// The owner is now `owner`. The retriever is told on its executor.
+  void notify_owner(MutexOwner owner);
+
+  const std::shared_ptr<OwnerDispatcher>& dispatcher() const noexcept { return dispatcher_; }
+  const std::shared_ptr<const Runtime>& runtime() const noexcept { return runtime_; }
+  std::chrono::nanoseconds drain_limit() const noexcept { return drain_limit_; }
+
+  /// True in a child that was forked off the process that made this service.
+  bool in_forked_child() const noexcept { return fork_guard_.in_child(); }
+
+ private:
+  void change_status(ServiceStatus from, ServiceStatus to, std::string_view action);
+  void set_status(ServiceStatus status);
+  void stop_checked();
+
+  // constant after construction
+  const std::shared_ptr<const Runtime> runtime_;
+  const std::shared_ptr<OwnerDispatcher> dispatcher_;
+  const std::chrono::nanoseconds drain_limit_;
+  const ForkGuard fork_guard_;
+
+  std::mutex mutex_;
+  std::condition_variable status_changed_;
+  std::atomic<ServiceStatus> status_ = ServiceStatus::initial;  // written under mutex_
+};
+
+}  // namespace simba

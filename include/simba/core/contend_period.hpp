@@ -1,0 +1,45 @@
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <string>
+
+#include "simba/core/mutex_owner.hpp"
+#include "simba/core/random.hpp"
+
+namespace simba {
+
+/// How far attempts of waiting contenders are spread: uniform in [low, high).
+struct JitterBounds {
+  std::chrono::milliseconds low{-200};
+  std::chrono::milliseconds high{1000};
+};
+
+/// When the next attempt is due.
+///
+/// Threads: may be used from any thread.
+class ContendPeriod {
+ public:
+  /// Throws InvalidArgumentError where the bounds are the wrong way round.
+  ContendPeriod(std::string contender_id, std::shared_ptr<Random> random, JitterBounds jitter = {});
+
+  /// `ttl_at - now`: the latest moment at which an owner renews. May be negative.
+  static std::chrono::nanoseconds next_owner_delay(const LocalLease& lease, LocalTime now) noexcept;
+
+  /// `transition_at - now + jitter`. Where there is no transition the jitter is never negative,
+  /// since there is no grace that an early attempt could fall into. May be negative.
+  std::chrono::nanoseconds next_contender_delay(const LocalLease& lease, LocalTime now) const;
+
+  /// The owner's delay where the owner is this contender, else the contender's.
+  std::chrono::nanoseconds next_delay(const MutexOwner& owner, LocalTime now) const;
+
+  /// `next_delay`, but never negative.
+  std::chrono::nanoseconds ensure_next_delay(const MutexOwner& owner, LocalTime now) const;
+
+ private:
+  const std::string contender_id_;
+  const std::shared_ptr<Random> random_;
+  const JitterBounds jitter_;
+};
+
+}  // namespace simba

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <stop_token>
+#include <string>
+
+#include "simba/core/mutex_contender.hpp"
+#include "simba/core/mutex_retrieval_service.hpp"
+
+namespace simba {
+
+/// Contends for one mutex on behalf of one contender.
+class MutexContendService : public virtual MutexRetrievalService {
+ public:
+  virtual MutexContender& contender() const noexcept = 0;
+
+  /// True while the contender holds the mutex by its local deadline. Reads the clock: a process
+  /// that was paused past its lease gets `false` as soon as it wakes, before it has talked to the
+  /// store. False from the moment `stop()` begins, and in a forked child.
+  virtual bool is_owner() const noexcept = 0;
+
+  /// `is_owner()`, and the ttl has not passed.
+  virtual bool is_in_ttl() const noexcept = 0;
+
+  /// Fires when the present ownership ends: at a loss, before anyone else can own the mutex, and at
+  /// `stop()`, before the store hears of the release. Has fired already when there is none.
+  /// Callbacks registered on the token run on one thread of the runtime: keep them short.
+  virtual std::stop_token lost() const = 0;
+
+  /// The token of the present ownership; of the last one when it is over; 0 before the first.
+  virtual FencingToken fencing_token() const noexcept = 0;
+
+  const std::string& contender_id() const noexcept { return contender().contender_id(); }
+};
+
+}  // namespace simba

@@ -1,0 +1,76 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "simba/core/clock.hpp"
+#include "simba/core/time.hpp"
+
+namespace simba {
+
+/// A lease as the store counts it.
+struct StoreLease {
+  StoreTime acquired_at{};
+  StoreTime ttl_at{};
+  StoreTime transition_at{};
+
+  friend bool operator==(const StoreLease&, const StoreLease&) = default;
+};
+
+/// The same lease on the local clock. It is counted from before the request was sent. For the
+/// contender that holds it, `transition_at` is already shortened by the safety margin and the
+/// clock-drift allowance: until then, and no longer, it may believe that it owns the mutex.
+struct LocalLease {
+  LocalTime acquired_at{};
+  LocalTime ttl_at{};
+  LocalTime transition_at{};
+
+  friend bool operator==(const LocalLease&, const LocalLease&) = default;
+};
+
+/// Who holds a mutex, since when, and until when. An immutable value.
+///
+/// Threads: a const object may be read from any thread.
+/// Not guaranteed: that the holder still holds it when you look at the answer. Only the holder's
+/// own service can decide that, and only until its local deadline.
+class MutexOwner {
+ public:
+  /// Nobody.
+  static const MutexOwner& none() noexcept;
+
+  MutexOwner() = default;
+  MutexOwner(std::string owner_id, StoreLease lease, LocalLease local_lease,
+             FencingToken fencing_token, std::shared_ptr<const Clock> clock);
+
+  /// The contender id of the holder; empty for nobody.
+  const std::string& owner_id() const noexcept { return owner_id_; }
+
+  StoreTime acquired_at() const noexcept { return lease_.acquired_at; }
+  StoreTime ttl_at() const noexcept { return lease_.ttl_at; }
+  StoreTime transition_at() const noexcept { return lease_.transition_at; }
+  FencingToken fencing_token() const noexcept { return fencing_token_; }
+  const LocalLease& local_lease() const noexcept { return local_lease_; }
+
+  bool is_owner(std::string_view contender_id) const noexcept;
+
+  /// `ttl_at > now`, on the local clock.
+  bool is_in_ttl() const noexcept;
+  bool is_in_ttl(std::string_view contender_id) const noexcept;
+
+  /// `transition_at >= now`, on the local clock: nobody else may acquire yet.
+  bool is_in_transition() const noexcept;
+  bool is_in_transition_of(std::string_view contender_id) const noexcept;
+
+  /// The same as `is_in_transition()`: a passed ttl alone does not make a mutex free.
+  bool has_owner() const noexcept;
+
+ private:
+  std::string owner_id_;
+  StoreLease lease_;
+  LocalLease local_lease_;
+  FencingToken fencing_token_ = 0;
+  std::shared_ptr<const Clock> clock_;  // empty for nobody
+};
+
+}  // namespace simba

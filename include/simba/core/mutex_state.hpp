@@ -1,0 +1,34 @@
+#pragma once
+
+#include <string_view>
+
+#include "simba/core/mutex_owner.hpp"
+
+namespace simba {
+
+/// A change of owner: who held the mutex before and who holds it after. An immutable value.
+class MutexState {
+ public:
+  /// Nobody before, nobody after.
+  static const MutexState& none() noexcept;
+
+  MutexState() = default;
+  MutexState(MutexOwner before, MutexOwner after);
+
+  const MutexOwner& before() const noexcept { return before_; }
+  const MutexOwner& after() const noexcept { return after_; }
+
+  /// True when the owner id differs. A renewal changes nothing.
+  bool is_changed() const noexcept;
+
+  bool is_acquired(std::string_view contender_id) const noexcept;
+  bool is_released(std::string_view contender_id) const noexcept;
+  bool is_owner(std::string_view contender_id) const noexcept;
+  bool is_in_ttl(std::string_view contender_id) const noexcept;
+
+ private:
+  MutexOwner before_;
+  MutexOwner after_;
+};
+
+}  // namespace simba

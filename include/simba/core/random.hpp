@@ -1,0 +1,30 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+
+namespace simba {
+
+/// A source of randomness for jitter and ids.
+///
+/// Threads: `next()` may be called from any thread at the same time.
+class Random {
+ public:
+  virtual ~Random() = default;
+
+  /// Uniform over all 64-bit values.
+  virtual std::uint64_t next() noexcept = 0;
+
+  /// Uniform in [low, high), or `low` when the range is empty.
+  std::chrono::nanoseconds between(std::chrono::nanoseconds low,
+                                   std::chrono::nanoseconds high) noexcept;
+};
+
+/// Seeded by the operating system.
+std::shared_ptr<Random> make_system_random();
+
+/// The same numbers for the same seed. For tests and simulation.
+std::shared_ptr<Random> make_seeded_random(std::uint64_t seed);
+
+}  // namespace simba

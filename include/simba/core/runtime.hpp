@@ -1,0 +1,45 @@
+#pragma once
+
+#include <cstddef>
+#include <memory>
+
+#include "simba/core/clock.hpp"
+#include "simba/core/executor.hpp"
+#include "simba/core/log.hpp"
+#include "simba/core/random.hpp"
+#include "simba/core/timer.hpp"
+#include "simba/core/waiter.hpp"
+
+namespace simba {
+
+/// Everything Simba takes from its surroundings: time, threads, randomness, log. One runtime serves
+/// all mutexes of a factory, and may serve several factories. Nothing here is global.
+///
+/// Threads: constant after construction; each part is safe to use from any thread.
+/// Lifetime: whoever needs it holds it; the threads end when the last holder lets go, also when
+/// that happens on one of these threads.
+struct Runtime {
+  std::shared_ptr<const Clock> clock;
+  std::shared_ptr<TimerService> timers;
+  std::shared_ptr<Executor>
+      callbacks;  ///< calls contenders and observers unless they bring their own
+  std::shared_ptr<Executor> workers;  ///< runs scheduled work; its threads start at first use
+  std::shared_ptr<Executor> signals;  ///< fires loss signals; never waits behind callbacks or work
+  std::shared_ptr<Waiter> waiter;
+  std::shared_ptr<Random> random;
+  std::shared_ptr<Logger> log;
+};
+
+struct RuntimeOptions {
+  std::size_t callback_threads = 2;
+  std::size_t worker_threads = 2;
+  std::shared_ptr<Logger> log = {};  ///< empty: `make_default_logger()`
+};
+
+/// A runtime of real clock and real threads: one for timers, one for loss signals, those for
+/// callbacks, and, once something is scheduled, those for work.
+///
+/// Throws InvalidArgumentError where a number of threads is not in [1, 256].
+std::shared_ptr<const Runtime> make_runtime(const RuntimeOptions& options = {});
+
+}  // namespace simba

@@ -1,0 +1,44 @@
+#include "simba/core/abstract_mutex_contend_service.hpp"
+
+#include <utility>
+
+namespace simba {
+
+AbstractMutexContendService::AbstractMutexContendService(MutexContender& contender,
+                                                         std::shared_ptr<Executor> executor,
+                                                         std::shared_ptr<const Runtime> runtime,
+                                                         std::chrono::nanoseconds drain_limit)
+    : AbstractMutexRetrievalService{contender, std::move(executor), std::move(runtime),
+                                    drain_limit},
+      contender_{contender} {}
+
+bool AbstractMutexContendService::is_owner() const noexcept {
+  return status() == ServiceStatus::running &&
+         mutex_state().after().is_in_transition_of(contender_id());
+}
+
+bool AbstractMutexContendService::is_in_ttl() const noexcept {
+  return status() == ServiceStatus::running && mutex_state().after().is_in_ttl(contender_id());
+}
+
+std::stop_token AbstractMutexContendService::lost() const {
+  return in_forked_child() ? OwnershipSignal{}.token() : signal_.token();
+}
+
+FencingToken AbstractMutexContendService::fencing_token() const noexcept {
+  return signal_.fencing_token();
+}
+
+void AbstractMutexContendService::notify_owner(MutexOwner owner) {
+  const bool was_ours = mutex_state().is_owner(contender_id());
+  const bool is_ours = owner.is_owner(contender_id());
+  if (is_ours && !was_ours) signal_.begin(owner.fencing_token());
+  if (was_ours && !is_ours) signal_.source().request_stop();
+  AbstractMutexRetrievalService::notify_owner(std::move(owner));
+}
+
+void AbstractMutexContendService::start_retrieval() { start_contend(); }
+
+void AbstractMutexContendService::stop_retrieval() { stop_contend(); }
+
+}  // namespace simba

@@ -1,0 +1,17 @@
+#include "simba/core/contention_event.hpp"
+
+namespace simba {
+
+std::string_view to_string(LossReason reason) noexcept {
+  switch (reason) {
+    case LossReason::expired:
+      return "expired";
+    case LossReason::taken_over:
+      return "taken over";
+    case LossReason::revoked:
+      return "revoked";
+  }
+  return "unknown";
+}
+
+}  // namespace simba

@@ -1,0 +1,48 @@
+#include "simba/core/error.hpp"
+
+namespace simba {
+
+std::string_view to_string(ErrorKind kind) noexcept {
+  switch (kind) {
+    case ErrorKind::unavailable:
+      return "unavailable";
+    case ErrorKind::timeout:
+      return "timeout";
+    case ErrorKind::in_doubt:
+      return "in doubt";
+    case ErrorKind::authentication:
+      return "authentication";
+    case ErrorKind::permission:
+      return "permission";
+    case ErrorKind::invalid_argument:
+      return "invalid argument";
+    case ErrorKind::illegal_state:
+      return "illegal state";
+    case ErrorKind::unsupported:
+      return "unsupported";
+    case ErrorKind::configuration:
+      return "configuration";
+    case ErrorKind::internal:
+      return "internal";
+  }
+  return "unknown";
+}
+
+Error::Error(ErrorKind kind, const std::string& message)
+    : std::runtime_error{message}, kind_{kind} {}
+
+bool Error::in_doubt() const noexcept {
+  return kind_ == ErrorKind::timeout || kind_ == ErrorKind::in_doubt;
+}
+
+bool Error::passes() const noexcept { return kind_ == ErrorKind::unavailable || in_doubt(); }
+
+TimeoutError::TimeoutError(const std::string& message) : Error{ErrorKind::timeout, message} {}
+
+IllegalStateError::IllegalStateError(const std::string& message)
+    : Error{ErrorKind::illegal_state, message} {}
+
+InvalidArgumentError::InvalidArgumentError(const std::string& message)
+    : Error{ErrorKind::invalid_argument, message} {}
+
+}  // namespace simba

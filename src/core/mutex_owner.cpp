@@ -1,0 +1,44 @@
+#include "simba/core/mutex_owner.hpp"
+
+#include <utility>
+
+namespace simba {
+
+const MutexOwner& MutexOwner::none() noexcept {
+  // Never destroyed: threads may ask for it while the process ends.
+  static const MutexOwner& nobody = *new MutexOwner;  // NOLINT(bugprone-unhandled-exception-at-new)
+  return nobody;
+}
+
+MutexOwner::MutexOwner(std::string owner_id, StoreLease lease, LocalLease local_lease,
+                       FencingToken fencing_token, std::shared_ptr<const Clock> clock)
+    : owner_id_{std::move(owner_id)},
+      lease_{lease},
+      local_lease_{local_lease},
+      fencing_token_{fencing_token},
+      clock_{std::move(clock)} {}
+
+bool MutexOwner::is_owner(std::string_view contender_id) const noexcept {
+  // Nobody is not a contender with an empty id.
+  return !owner_id_.empty() && owner_id_ == contender_id;
+}
+
+bool MutexOwner::is_in_ttl() const noexcept {
+  return !owner_id_.empty() && clock_ && local_lease_.ttl_at > clock_->now();
+}
+
+bool MutexOwner::is_in_ttl(std::string_view contender_id) const noexcept {
+  return is_owner(contender_id) && is_in_ttl();
+}
+
+bool MutexOwner::is_in_transition() const noexcept {
+  return !owner_id_.empty() && clock_ && local_lease_.transition_at >= clock_->now();
+}
+
+bool MutexOwner::is_in_transition_of(std::string_view contender_id) const noexcept {
+  return is_owner(contender_id) && is_in_transition();
+}
+
+bool MutexOwner::has_owner() const noexcept { return is_in_transition(); }
+
+}  // namespace simba

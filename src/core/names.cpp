@@ -1,0 +1,84 @@
+#include "simba/core/names.hpp"
+
+#include <string>
+
+#include <fmt/format.h>
+
+#include "core/utf8.hpp"
+#include "simba/core/error.hpp"
+
+namespace simba {
+namespace {
+
+bool is_white_space(char32_t c) noexcept {
+  return c == U' ' || (c >= U'\t' && c <= U'\r') || c == 0x85 || c == 0xA0 || c == 0x1680 ||
+         (c >= 0x2000 && c <= 0x200A) || c == 0x2028 || c == 0x2029 || c == 0x202F || c == 0x205F ||
+         c == 0x3000;
+}
+
+bool is_control(char32_t c) noexcept {
+  return c < 0x20 || (c >= 0x7F && c < 0xA0) || c == 0x2028 || c == 0x2029;
+}
+
+bool is_blank(std::string_view value) noexcept {
+  while (!value.empty()) {
+    const auto c = detail::first_code_point(value);
+    if (!c || !is_white_space(c->value)) return false;
+    value.remove_prefix(c->size);
+  }
+  return true;
+}
+
+/// `value` for a message: quoted, escaped, and cut when it is long.
+std::string shown(std::string_view value) {
+  constexpr int longest = 40;
+  std::string text = "\"";
+  for (int count = 0; !value.empty(); ++count) {
+    if (count == longest) {
+      text += "…";
+      break;
+    }
+    const auto c = detail::first_code_point(value);
+    const std::size_t size = c ? c->size : 1;
+    if (!c) {
+      text += fmt::format("\\x{:02x}", static_cast<unsigned char>(value.front()));
+    } else if (is_control(c->value)) {
+      text += fmt::format("\\u{{{:x}}}", static_cast<unsigned>(c->value));
+    } else {
+      text += value.substr(0, size);
+    }
+    value.remove_prefix(size);
+  }
+  return text += '"';
+}
+
+}  // namespace
+
+void check_not_blank(std::string_view what, std::string_view value) {
+  if (is_blank(value)) {
+    throw InvalidArgumentError{fmt::format("{} {} is blank", what, shown(value))};
+  }
+}
+
+void check_name(std::string_view what, std::string_view value, std::size_t limit) {
+  check_not_blank(what, value);
+  std::size_t length = 0;
+  for (std::size_t at = 0; at < value.size(); ++length) {
+    const auto c = detail::first_code_point(value.substr(at));
+    if (!c) {
+      throw InvalidArgumentError{
+          fmt::format("{} {} is not valid UTF-8 at byte {}", what, shown(value), at)};
+    }
+    if (c->value == 0) {
+      throw InvalidArgumentError{
+          fmt::format("{} {} has a NUL character at byte {}", what, shown(value), at)};
+    }
+    at += c->size;
+  }
+  if (length > limit) {
+    throw InvalidArgumentError{fmt::format("{} {} is {} characters long, more than the {} allowed",
+                                           what, shown(value), length, limit)};
+  }
+}
+
+}  // namespace simba

@@ -1,0 +1,165 @@
+#include "simba/core/owner_dispatcher.hpp"
+
+#include <chrono>
+#include <future>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "simba/testkit/manual_runtime.hpp"
+#include "simba/testkit/recording_retriever.hpp"
+
+namespace simba {
+namespace {
+
+using namespace std::chrono_literals;
+
+MutexOwner owner(const std::string& id) { return MutexOwner{id, {}, {}, 1, make_system_clock()}; }
+
+class OwnerDispatcherTest : public testing::Test {
+ protected:
+  testkit::ManualRuntime runtime_;
+  testkit::RecordingRetriever retriever_{"m"};
+  std::shared_ptr<OwnerDispatcher> dispatcher_ =
+      std::make_shared<OwnerDispatcher>(retriever_, nullptr, runtime_.runtime());
+  std::string order_;
+};
+
+TEST_F(OwnerDispatcherTest, KnowsTheStateAtOnceAndTellsTheRetrieverOnItsExecutor) {
+  dispatcher_->publish(owner("a"));
+  dispatcher_->deliver();
+  EXPECT_EQ(dispatcher_->state().after().owner_id(), "a");
+  EXPECT_TRUE(retriever_.owners().empty());
+  runtime_.run_ready();
+  EXPECT_EQ(retriever_.owners(), std::vector<std::string>{"a"});
+}
+
+TEST_F(OwnerDispatcherTest, EachStateBeginsWhereTheOneBeforeEnded) {
+  dispatcher_->publish(owner("a"));
+  dispatcher_->publish(owner("b"));
+  EXPECT_EQ(dispatcher_->state().before().owner_id(), "a");
+  dispatcher_->refresh(owner("b"));
+  EXPECT_FALSE(dispatcher_->state().is_changed());
+  dispatcher_->reset();
+  EXPECT_EQ(dispatcher_->state().after().owner_id(), "");
+}
+
+TEST_F(OwnerDispatcherTest, RunsTasksInOrderAlsoThoseThatTasksAdd) {
+  dispatcher_->post([&] {
+    order_ += "1";
+    dispatcher_->post([&] { order_ += "3"; });
+    dispatcher_->deliver();
+  });
+  dispatcher_->post([&] { order_ += "2"; });
+  dispatcher_->deliver();
+  runtime_.run_ready();
+  EXPECT_EQ(order_, "123");
+}
+
+TEST_F(OwnerDispatcherTest, RunsNothingWhileHeld) {
+  dispatcher_->hold();
+  dispatcher_->post([&] { order_ += "1"; });
+  dispatcher_->deliver();
+  runtime_.run_ready();
+  EXPECT_EQ(order_, "");
+  EXPECT_EQ(dispatcher_->backlog(), 1U);
+  dispatcher_->resume();
+  runtime_.run_ready();
+  EXPECT_EQ(order_, "1");
+}
+
+TEST_F(OwnerDispatcherTest, DropsWhatHasNotBegunWhenToldSo) {
+  dispatcher_->post([&] { order_ += "1"; });
+  dispatcher_->discard();
+  dispatcher_->deliver();
+  runtime_.run_ready();
+  EXPECT_EQ(order_, "");
+}
+
+TEST_F(OwnerDispatcherTest, QuiesceInsideATaskRunsTheRestOfTheQueueThereAndThen) {
+  dispatcher_->post([&] {
+    EXPECT_TRUE(dispatcher_->running_in_this_thread());
+    dispatcher_->post([&] { order_ += "2"; });
+    order_ += "1";
+    EXPECT_TRUE(dispatcher_->quiesce(never));
+    order_ += "3";
+  });
+  dispatcher_->deliver();
+  runtime_.run_ready();
+  EXPECT_EQ(order_, "123");
+  EXPECT_FALSE(dispatcher_->running_in_this_thread());
+}
+
+TEST_F(OwnerDispatcherTest, QuiesceOnAThreadOfTheExecutorRunsTheQueueItself) {
+  dispatcher_->post([&] { order_ += "1"; });
+  EXPECT_TRUE(dispatcher_->quiesce(never));
+  EXPECT_EQ(order_, "1");
+}
+
+TEST_F(OwnerDispatcherTest, AnExecutorThatRefusesATaskIsLoggedAndAskedAgainNextTime) {
+  class Refusing : public Executor {
+   public:
+    void execute(std::function<void()> task) override {
+      if (refuses) throw std::runtime_error{"closed for today"};
+      task();
+    }
+    bool running_in_this_thread() const noexcept override { return false; }
+    bool refuses = true;
+  };
+  const auto refusing = std::make_shared<Refusing>();
+  const auto dispatcher =
+      std::make_shared<OwnerDispatcher>(retriever_, refusing, runtime_.runtime());
+  dispatcher->post([&] { order_ += "1"; });
+  dispatcher->deliver();
+  EXPECT_TRUE(runtime_.log().contains("closed for today"));
+  refusing->refuses = false;
+  dispatcher->deliver();
+  EXPECT_EQ(order_, "1");
+}
+
+TEST(OwnerDispatcherThreads, QuiesceWaitsForATaskOnAnotherThreadUntilItsDeadline) {
+  RuntimeOptions options;
+  options.log = make_null_logger();
+  const auto runtime = make_runtime(options);
+  testkit::RecordingRetriever retriever{"m"};
+  const auto dispatcher = std::make_shared<OwnerDispatcher>(retriever, nullptr, runtime);
+  std::promise<void> begun;
+  std::promise<void> go_on;
+  dispatcher->post([&] {
+    begun.set_value();
+    go_on.get_future().wait();
+  });
+  dispatcher->deliver();
+  begun.get_future().wait();
+  EXPECT_FALSE(dispatcher->quiesce(runtime->clock->now() + 5ms));
+  go_on.set_value();
+  EXPECT_TRUE(dispatcher->quiesce(never));
+}
+
+TEST(OwnerDispatcherThreads, TasksOfManyThreadsRunOneAtATime) {
+  RuntimeOptions options;
+  options.log = make_null_logger();
+  const auto runtime = make_runtime(options);
+  testkit::RecordingRetriever retriever{"m"};
+  const auto dispatcher = std::make_shared<OwnerDispatcher>(retriever, nullptr, runtime);
+  int unguarded = 0;  // ThreadSanitizer would see two tasks at once
+  {
+    std::vector<std::jthread> threads;
+    for (int t = 0; t < 4; ++t) {
+      threads.emplace_back([&] {
+        for (int i = 0; i < 500; ++i) {
+          dispatcher->post([&] { ++unguarded; });
+          dispatcher->deliver();
+        }
+      });
+    }
+  }
+  EXPECT_TRUE(dispatcher->quiesce(never));
+  EXPECT_EQ(unguarded, 2'000);
+}
+
+}  // namespace
+}  // namespace simba
