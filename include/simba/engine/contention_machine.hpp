@@ -1,0 +1,173 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "simba/core/contend_period.hpp"
+#include "simba/core/contention_event.hpp"
+#include "simba/core/mutex_service_factory.hpp"
+#include "simba/engine/contention_options.hpp"
+#include "simba/engine/lease_store.hpp"
+#include "simba/engine/owner_view.hpp"
+
+namespace simba::engine {
+
+/// A request that the machine wants sent. It comes back with the answer.
+struct Request {
+  enum class Kind { acquire, guard, release };
+  Kind kind = Kind::acquire;
+  std::uint64_t id = 0;
+  std::uint64_t epoch = 0;  ///< which ownership, or wait for one, it belongs to
+  LocalTime sent_at{};      ///< from before it was sent
+  FencingToken token = 0;   ///< what a release gives back
+};
+
+struct Start {};
+struct Stop {};
+struct Tick {};
+struct Drained {
+  std::uint64_t drain = 0;  ///< which `Actions::drain` is over
+};
+struct Answered {
+  Request request;
+  LeaseAnswer answer;
+};
+struct Noticed {
+  Notice notice;
+};
+
+using MachineEvent = std::variant<Start, Stop, Tick, Drained, Answered, Noticed>;
+
+/// What is to be done after a step, in the order of the fields.
+struct Actions {
+  enum class Watching { unchanged, begin, end };
+
+  std::optional<OwnerView> granted;     ///< we own from now on: begin a loss signal, then publish
+  std::optional<OwnerView> renewed;     ///< the same ownership with a later deadline
+  bool lost = false;                    ///< ownership ended without Stop
+  std::vector<ContentionEvent> events;  ///< tell the contender
+  std::optional<OwnerView> observed;    ///< publish: another, or nobody, owns it
+  std::optional<std::uint64_t> drain;   ///< fire the loss signal, let the contender hear all that
+                                        ///< is published, then report `Drained`
+  bool drain_overrun = false;           ///< the lease ended while `on_released` still ran: log it
+  Watching watching = Watching::unchanged;
+  std::optional<Request> give_back;  ///< release a grant that came too late; expect no answer
+  std::optional<Request> send;
+  bool settled = false;  ///< stopped, and the store has nothing of ours to do
+};
+
+/// The contention protocol of one contender, without threads, clock or I/O: every step is told the
+/// time and answers with what is to be done.
+///
+/// Threads: steps must not overlap.
+///
+/// The rule of safety that it keeps: a lease counts from before the request was sent, less margin
+/// and drift, and every step first checks that deadline. An error or a missing answer is unknown,
+/// not lost. A release goes out only after the contender's callbacks are over.
+class ContentionMachine {
+ public:
+  enum class Phase {
+    idle,        ///< not started
+    contending,  ///< asks, or waits to ask again
+    owning,      ///< holds the lease and renews it
+    draining,    ///< `on_released` runs; still renews when stopped, no longer after a loss
+    lapsed,      ///< lost, and told to stay out
+    releasing,   ///< gives back what the store may have under our name
+  };
+
+  /// `renew_phase` shifts the renewal grid, so that processes do not renew in step.
+  ContentionMachine(std::shared_ptr<const ContentionPlan> plan, std::string contender_id,
+                    AfterLoss after_loss, std::shared_ptr<Random> random,
+                    std::chrono::nanoseconds renew_phase);
+
+  Actions step(const MachineEvent& event, LocalTime now);
+
+  Phase phase() const noexcept { return phase_; }
+
+  /// When to step with `Tick` unless something else happens first.
+  LocalTime wake_at() const noexcept;
+
+  /// Until when this contender is the owner by its own account; the past when it is not.
+  LocalTime owned_until() const noexcept;
+
+  /// Until when its ttl lasts; the past when it is not the owner.
+  LocalTime in_ttl_until() const noexcept;
+
+ private:
+  void on(const Start& event, LocalTime now, Actions& actions);
+  void on(const Stop& event, LocalTime now, Actions& actions);
+  void on(const Tick& event, LocalTime now, Actions& actions);
+  void on(const Drained& event, LocalTime now, Actions& actions);
+  void on(const Answered& event, LocalTime now, Actions& actions);
+  void on(const Noticed& event, LocalTime now, Actions& actions);
+
+  void expire(LocalTime now, Actions& actions);
+  void time_out(LocalTime now, Actions& actions);
+  void warn_at_risk(LocalTime now, Actions& actions);
+  void send_due(LocalTime now, Actions& actions);
+
+  void begin_contending(LocalTime first_attempt);
+  void begin_releasing(FencingToken token, LocalTime until, LocalTime now);
+  void settle(Actions& actions);
+  void lose(LossReason reason, const LeaseRecord* record, LocalTime counted_from, Actions& actions);
+
+  void acquire_answered(const Answered& event, bool newest, LocalTime now, Actions& actions);
+  void guard_answered(const Answered& event, bool newest, LocalTime now, Actions& actions);
+  void release_answered(const Answered& event, bool newest, LocalTime now, Actions& actions);
+  void answered_out_of_epoch(const Answered& event, LocalTime now, Actions& actions);
+  bool believe_grant(const LeaseRecord& record, LocalTime counted_from, LocalTime now,
+                     Actions& actions);
+  void held_by_other(const LeaseRecord& record, LocalTime counted_from, LocalTime now,
+                     Actions& actions);
+  void request_failed(const Error& error, LocalTime now, Actions& actions);
+
+  void change_noticed(const Notice& notice, LocalTime now, Actions& actions);
+  void grant_noticed(const Notice& notice, LocalTime now, Actions& actions);
+  void give_back(FencingToken token, LocalTime now, Actions& actions);
+  void hint(LocalTime now);
+
+  void new_epoch();
+  Request make_request(Request::Kind kind, FencingToken token, LocalTime now);
+  std::chrono::nanoseconds retry_pause(const Error& error);
+  LocalLease own_lease(const LeaseRecord& record, LocalTime counted_from) const;
+  LocalTime renewal_after(LocalTime counted_from) const;
+  OwnerView own_view(const LeaseRecord& record) const;
+  bool is_mine(const LeaseRecord& record) const noexcept;
+
+  // constant after construction
+  const std::shared_ptr<const ContentionPlan> plan_;
+  const std::string contender_id_;
+  const AfterLoss after_loss_;
+  const std::shared_ptr<Random> random_;
+  const ContendPeriod period_;
+  const std::chrono::nanoseconds renew_phase_;
+
+  Phase phase_ = Phase::idle;
+  bool wanted_ = false;      // between Start and Stop
+  std::uint64_t epoch_ = 0;  // grows with every phase: answers of another epoch change nothing
+  std::uint64_t requests_ = 0;
+  std::uint64_t drains_ = 0;
+
+  std::optional<Request> in_flight_;  // the newest request, until it is answered or timed out
+  LocalTime next_attempt_ = never;    // when the next request of this phase is due
+  int failures_ = 0;                  // in a row
+  bool asked_ = false;                // the store may name us, as owner or as a waiter
+  bool hinted_ = false;               // a hint came while a request was in flight
+  bool watching_ = false;
+
+  bool lease_held_ = false;      // owning, or draining after Stop
+  LocalLease lease_{};           // while lease_held_
+  bool at_risk_ = false;         // of this lease, told already
+  FencingToken token_ = 0;       // of the present ownership, as the contender knows it
+  FencingToken last_token_ = 0;  // the newest that the store has told us
+  LocalTime drain_until_ = never;
+
+  FencingToken release_token_ = 0;
+  LocalTime release_until_ = never;
+};
+
+}  // namespace simba::engine

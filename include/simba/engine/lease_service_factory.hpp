@@ -1,0 +1,38 @@
+#pragma once
+
+#include <memory>
+
+#include "simba/core/mutex_service_factory.hpp"
+#include "simba/engine/contention_options.hpp"
+#include "simba/engine/lease_store.hpp"
+
+namespace simba::engine {
+
+/// Makes the services of every store that implements `LeaseStore`.
+///
+/// Threads: may be used from any thread at the same time.
+class LeaseServiceFactory final : public MutexServiceFactory {
+ public:
+  /// Throws InvalidArgumentError where the options contradict each other.
+  LeaseServiceFactory(std::shared_ptr<LeaseStore> store, std::shared_ptr<const Runtime> runtime,
+                      const ContentionOptions& options = {});
+
+  using MutexContendServiceFactory::create_mutex_contend_service;
+  using MutexRetrievalServiceFactory::create_mutex_retrieval_service;
+
+  std::unique_ptr<MutexContendService> create_mutex_contend_service(
+      MutexContender& contender, const ContendServiceOptions& options) override;
+  std::unique_ptr<MutexRetrievalService> create_mutex_retrieval_service(
+      MutexRetriever& retriever, const RetrievalServiceOptions& options) override;
+  std::shared_ptr<const Runtime> runtime() const noexcept override { return runtime_; }
+
+  const ContentionPlan& plan() const noexcept { return *plan_; }
+
+ private:
+  const std::shared_ptr<LeaseStore> store_;
+  const std::shared_ptr<const Runtime> runtime_;
+  const std::shared_ptr<const ContentionPlan> plan_;
+  const std::chrono::nanoseconds renew_phase_;
+};
+
+}  // namespace simba::engine

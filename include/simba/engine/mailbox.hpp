@@ -1,0 +1,75 @@
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <mutex>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "simba/core/waiter.hpp"
+
+namespace simba::engine {
+
+/// Hands events to a handler one at a time and in order, on the thread that posts them: whoever
+/// posts first handles what others post meanwhile. No lock is held during a handler, and a handler
+/// may post.
+///
+/// A handler has `handle(const Event&)`, and `rest()`, called when nothing is left to handle, for
+/// what need not be done after every single event. Both must not throw, and never run at the same
+/// time. All callers pass the same handler.
+///
+/// Threads: every function may be called from any thread.
+template <class Event>
+class Mailbox {
+ public:
+  template <class Handler>
+  void post(Event event, Handler& handler) {
+    std::unique_lock lock{mutex_};
+    run(lock, std::move(event), handler);
+  }
+
+  /// Also waits, at most until `deadline`, until the event has been handled, be it by another
+  /// thread. Does not wait inside a handler: the event comes after it then.
+  template <class Handler>
+  void post_and_wait(Event event, Handler& handler, Waiter& waiter, LocalTime deadline) {
+    std::unique_lock lock{mutex_};
+    const std::uint64_t ticket = posted_ + 1;
+    run(lock, std::move(event), handler);
+    if (runner_ == std::this_thread::get_id()) return;
+    waiter.wait_until(lock, handled_changed_, deadline, [&] { return handled_ >= ticket; });
+  }
+
+ private:
+  template <class Handler>
+  void run(std::unique_lock<std::mutex>& lock, Event event, Handler& handler) {
+    ++posted_;
+    events_.push_back(std::move(event));
+    if (runner_ != std::thread::id{}) return;
+    runner_ = std::this_thread::get_id();
+    while (!events_.empty()) {
+      std::vector<Event> batch = std::exchange(events_, {});
+      lock.unlock();
+      for (const Event& next : batch) handler.handle(next);
+      lock.lock();
+      if (events_.empty()) {
+        lock.unlock();
+        handler.rest();
+        lock.lock();
+      }
+      handled_ += batch.size();
+      handled_changed_.notify_all();
+    }
+    runner_ = std::thread::id{};
+  }
+
+  std::mutex mutex_;
+  std::condition_variable handled_changed_;
+  // guarded by mutex_
+  std::vector<Event> events_;
+  std::thread::id runner_{};
+  std::uint64_t posted_ = 0;
+  std::uint64_t handled_ = 0;
+};
+
+}  // namespace simba::engine

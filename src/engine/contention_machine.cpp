@@ -1,0 +1,493 @@
+#include "simba/engine/contention_machine.hpp"
+
+#include <algorithm>
+#include <string_view>
+#include <utility>
+
+#include "simba/engine/retry.hpp"
+
+namespace simba::engine {
+
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::nanoseconds;
+
+std::string_view to_string(Request::Kind kind) {
+  switch (kind) {
+    case Request::Kind::acquire:
+      return "acquire";
+    case Request::Kind::guard:
+      return "guard";
+    case Request::Kind::release:
+      break;
+  }
+  return "release";
+}
+
+LocalTime earliest(LocalTime sent_at, const LeaseRecord& record) {
+  return std::min(sent_at, record.counted_from.value_or(sent_at));
+}
+
+}  // namespace
+
+ContentionMachine::ContentionMachine(std::shared_ptr<const ContentionPlan> plan,
+                                     std::string contender_id, AfterLoss after_loss,
+                                     std::shared_ptr<Random> random, nanoseconds renew_phase)
+    : plan_{std::move(plan)},
+      contender_id_{std::move(contender_id)},
+      after_loss_{after_loss},
+      random_{std::move(random)},
+      period_{contender_id_, random_, plan_->jitter},
+      renew_phase_{renew_phase} {}
+
+// The deadline comes first: nothing that an event says can make a lease last past its local end.
+Actions ContentionMachine::step(const MachineEvent& event, LocalTime now) {
+  Actions actions;
+  expire(now, actions);
+  std::visit([&](const auto& e) { on(e, now, actions); }, event);
+  time_out(now, actions);
+  warn_at_risk(now, actions);
+  send_due(now, actions);
+  return actions;
+}
+
+LocalTime ContentionMachine::wake_at() const noexcept {
+  LocalTime at = in_flight_ ? in_flight_->sent_at + plan_->request_timeout : next_attempt_;
+  if (lease_held_) at = std::min(at, lease_.transition_at);
+  if (phase_ == Phase::owning && !at_risk_) at = std::min(at, lease_.ttl_at);
+  if (phase_ == Phase::releasing) at = std::min(at, release_until_);
+  if (phase_ == Phase::draining && !wanted_ && !lease_held_) at = std::min(at, drain_until_);
+  return at;
+}
+
+LocalTime ContentionMachine::owned_until() const noexcept {
+  return phase_ == Phase::owning ? lease_.transition_at : LocalTime::min();
+}
+
+LocalTime ContentionMachine::in_ttl_until() const noexcept {
+  return phase_ == Phase::owning ? lease_.ttl_at : LocalTime::min();
+}
+
+// ---- events --------------------------------------------------------------------------------
+
+void ContentionMachine::on(const Start& /*event*/, LocalTime now, Actions& /*actions*/) {
+  wanted_ = true;
+  begin_contending(now + plan_->initial_delay);
+}
+
+void ContentionMachine::on(const Stop& /*event*/, LocalTime now, Actions& actions) {
+  wanted_ = false;
+  switch (phase_) {
+    case Phase::contending: {
+      if (watching_) actions.watching = Actions::Watching::end;
+      watching_ = false;
+      const bool in_doubt = in_flight_.has_value() || failures_ > 0;
+      if (asked_) {
+        begin_releasing(0, now + (in_doubt ? plan_->lease() : plan_->request_timeout), now);
+      } else {
+        settle(actions);
+      }
+      break;
+    }
+    case Phase::owning:
+      phase_ = Phase::draining;
+      drain_until_ = now + plan_->drain_limit;
+      actions.observed = OwnerView{};
+      actions.drain = ++drains_;
+      break;
+    case Phase::draining:
+      drain_until_ = now + plan_->drain_limit;
+      if (!asked_) settle(actions);
+      break;
+    case Phase::lapsed:
+      if (asked_) {
+        begin_releasing(last_token_, now + plan_->request_timeout, now);
+      } else {
+        settle(actions);
+      }
+      break;
+    case Phase::releasing:
+      break;
+    case Phase::idle:
+      settle(actions);
+      break;
+  }
+}
+
+void ContentionMachine::on(const Tick& /*event*/, LocalTime /*now*/, Actions& /*actions*/) {}
+
+void ContentionMachine::on(const Drained& event, LocalTime now, Actions& /*actions*/) {
+  if (phase_ != Phase::draining || event.drain != drains_) return;
+  if (!wanted_) {
+    begin_releasing(last_token_, lease_held_ ? lease_.transition_at : now + plan_->request_timeout,
+                    now);
+  } else if (after_loss_ == AfterLoss::contend_again) {
+    begin_contending(now);
+  } else {
+    new_epoch();
+    lease_held_ = false;
+    phase_ = Phase::lapsed;
+  }
+}
+
+void ContentionMachine::on(const Answered& event, LocalTime now, Actions& actions) {
+  if (event.request.epoch != epoch_) {
+    answered_out_of_epoch(event, now, actions);
+    return;
+  }
+  const bool newest = in_flight_ && in_flight_->id == event.request.id;
+  if (newest) in_flight_.reset();
+  switch (event.request.kind) {
+    case Request::Kind::acquire:
+      acquire_answered(event, newest, now, actions);
+      break;
+    case Request::Kind::guard:
+      guard_answered(event, newest, now, actions);
+      break;
+    case Request::Kind::release:
+      release_answered(event, newest, now, actions);
+      break;
+  }
+}
+
+void ContentionMachine::on(const Noticed& event, LocalTime now, Actions& actions) {
+  const Notice& notice = event.notice;
+  switch (notice.kind) {
+    case Notice::Kind::changed:
+      change_noticed(notice, now, actions);
+      break;
+    case Notice::Kind::granted:
+      grant_noticed(notice, now, actions);
+      break;
+    case Notice::Kind::suspended:
+      if (phase_ == Phase::owning && !at_risk_) {
+        at_risk_ = true;
+        actions.events.emplace_back(AtRisk{.lease_left = lease_.transition_at - now});
+      }
+      break;
+    case Notice::Kind::revoked:
+      if (lease_held_) {
+        lose(LossReason::revoked, nullptr, now, actions);
+      } else {
+        hint(now);
+      }
+      break;
+  }
+}
+
+// ---- time ----------------------------------------------------------------------------------
+
+void ContentionMachine::expire(LocalTime now, Actions& actions) {
+  if (lease_held_ && now >= lease_.transition_at) {
+    lose(LossReason::expired, nullptr, now, actions);
+  }
+  const bool gave_up_draining = phase_ == Phase::draining && !wanted_ && now >= drain_until_;
+  const bool gave_up_releasing = phase_ == Phase::releasing && now >= release_until_;
+  if ((gave_up_draining && !lease_held_) || gave_up_releasing) settle(actions);
+}
+
+void ContentionMachine::time_out(LocalTime now, Actions& actions) {
+  if (!in_flight_ || now < in_flight_->sent_at + plan_->request_timeout) return;
+  const Error error = no_answer(to_string(in_flight_->kind), *plan_);
+  in_flight_.reset();
+  request_failed(error, now, actions);
+}
+
+void ContentionMachine::warn_at_risk(LocalTime now, Actions& actions) {
+  if (phase_ != Phase::owning || at_risk_ || now < lease_.ttl_at) return;
+  at_risk_ = true;
+  actions.events.emplace_back(AtRisk{.lease_left = lease_.transition_at - now});
+}
+
+void ContentionMachine::send_due(LocalTime now, Actions& actions) {
+  if (in_flight_ || now < next_attempt_) return;
+  switch (phase_) {
+    case Phase::contending:
+      asked_ = true;
+      in_flight_ = make_request(Request::Kind::acquire, 0, now);
+      break;
+    case Phase::draining:
+      if (now >= drain_until_) {
+        next_attempt_ = never;  // slow beyond its limit: the lease runs out
+        return;
+      }
+      [[fallthrough]];
+    case Phase::owning:
+      in_flight_ = make_request(Request::Kind::guard, last_token_, now);
+      break;
+    case Phase::releasing:
+      in_flight_ = make_request(Request::Kind::release, release_token_, now);
+      break;
+    case Phase::idle:
+    case Phase::lapsed:
+      return;
+  }
+  actions.send = in_flight_;
+}
+
+// ---- phases --------------------------------------------------------------------------------
+
+void ContentionMachine::begin_contending(LocalTime first_attempt) {
+  new_epoch();
+  phase_ = Phase::contending;
+  lease_held_ = false;
+  next_attempt_ = first_attempt;
+}
+
+void ContentionMachine::begin_releasing(FencingToken token, LocalTime until, LocalTime now) {
+  new_epoch();
+  phase_ = Phase::releasing;
+  lease_held_ = false;
+  release_token_ = token;
+  release_until_ = until;
+  next_attempt_ = now;
+}
+
+void ContentionMachine::settle(Actions& actions) {
+  new_epoch();
+  phase_ = Phase::idle;
+  lease_held_ = false;
+  asked_ = false;
+  actions.settled = true;
+}
+
+void ContentionMachine::lose(LossReason reason, const LeaseRecord* record, LocalTime counted_from,
+                             Actions& actions) {
+  if (phase_ == Phase::draining) {  // stopped, and on_released took longer than the lease was kept
+    actions.drain_overrun = true;
+    settle(actions);
+    return;
+  }
+  new_epoch();
+  phase_ = Phase::draining;
+  lease_held_ = false;
+  asked_ = reason == LossReason::expired;  // a renewal whose answer got lost may have succeeded
+  actions.lost = true;
+  actions.events.emplace_back(OwnershipLost{.reason = reason, .fencing_token = token_});
+  actions.observed = record != nullptr ? view_of(*record, counted_from) : OwnerView{};
+  actions.drain = ++drains_;
+}
+
+// ---- answers -------------------------------------------------------------------------------
+
+void ContentionMachine::acquire_answered(const Answered& event, bool newest, LocalTime now,
+                                         Actions& actions) {
+  if (const Error* error = event.answer.error()) {
+    if (newest) request_failed(*error, now, actions);
+    return;
+  }
+  const LeaseRecord& record = *event.answer.record();
+  const LocalTime counted_from = earliest(event.request.sent_at, record);
+  if (!is_mine(record)) {
+    if (newest) held_by_other(record, counted_from, now, actions);
+  } else if (!believe_grant(record, counted_from, now, actions) && newest) {
+    last_token_ = record.fencing_token;
+    request_failed(Error{ErrorKind::timeout, "the grant came after its lease had ended"}, now,
+                   actions);
+  }
+}
+
+bool ContentionMachine::believe_grant(const LeaseRecord& record, LocalTime counted_from,
+                                      LocalTime now, Actions& actions) {
+  const LocalLease lease = own_lease(record, counted_from);
+  if (now >= lease.transition_at) return false;
+  new_epoch();
+  phase_ = Phase::owning;
+  lease_held_ = true;
+  lease_ = lease;
+  at_risk_ = false;
+  token_ = record.fencing_token;
+  last_token_ = record.fencing_token;
+  next_attempt_ = renewal_after(counted_from);
+  if (watching_) actions.watching = Actions::Watching::end;
+  watching_ = false;
+  actions.granted = own_view(record);
+  return true;
+}
+
+void ContentionMachine::held_by_other(const LeaseRecord& record, LocalTime counted_from,
+                                      LocalTime now, Actions& actions) {
+  failures_ = 0;
+  const OwnerView view = view_of(record, counted_from);
+  nanoseconds pause = random_->between(plan_->retry_min, 2 * plan_->retry_min);
+  if (!record.owner_id.empty()) {
+    pause = std::max(pause, period_.next_contender_delay(view.local_lease, now));
+  }
+  next_attempt_ = std::exchange(hinted_, false) ? now : now + pause;
+  actions.observed = view;
+  if (!watching_) actions.watching = Actions::Watching::begin;
+  watching_ = true;
+}
+
+void ContentionMachine::guard_answered(const Answered& event, bool newest, LocalTime now,
+                                       Actions& actions) {
+  if (const Error* error = event.answer.error()) {
+    if (newest) request_failed(*error, now, actions);
+    return;
+  }
+  const LeaseRecord& record = *event.answer.record();
+  const LocalTime counted_from = earliest(event.request.sent_at, record);
+  if (!is_mine(record)) {
+    lose(LossReason::taken_over, &record, counted_from, actions);
+    return;
+  }
+  failures_ = 0;
+  last_token_ = std::max(last_token_, record.fencing_token);
+  const LocalTime due = std::max(renewal_after(counted_from), now + plan_->retry_min);
+  next_attempt_ = std::exchange(hinted_, false) ? now : due;
+  const LocalLease lease = own_lease(record, counted_from);
+  if (lease.transition_at <= lease_.transition_at) return;
+  lease_ = lease;
+  at_risk_ = false;
+  if (phase_ == Phase::owning) actions.renewed = own_view(record);
+}
+
+void ContentionMachine::release_answered(const Answered& event, bool newest, LocalTime now,
+                                         Actions& actions) {
+  if (!newest) return;
+  if (const Error* error = event.answer.error()) {
+    request_failed(*error, now, actions);
+    return;
+  }
+  const LeaseRecord& record = *event.answer.record();
+  if (!is_mine(record)) {
+    settle(actions);
+  } else if (record.fencing_token != release_token_) {
+    // A request of ours whose reply was lost has raised the token.
+    release_token_ = record.fencing_token;
+    next_attempt_ = now;
+  } else {
+    request_failed(Error{ErrorKind::internal, "the store still names us after a release"}, now,
+                   actions);
+  }
+}
+
+// Only a grant matters: the store has made us owner although we no longer wait for that answer.
+void ContentionMachine::answered_out_of_epoch(const Answered& event, LocalTime now,
+                                              Actions& actions) {
+  const LeaseRecord* record = event.answer.record();
+  if (event.request.kind != Request::Kind::acquire || record == nullptr || !is_mine(*record)) {
+    return;
+  }
+  give_back(record->fencing_token, now, actions);
+}
+
+void ContentionMachine::request_failed(const Error& error, LocalTime now, Actions& actions) {
+  ++failures_;
+  hinted_ = false;
+  next_attempt_ = now + retry_pause(error);
+  if (phase_ == Phase::contending) {
+    actions.events.emplace_back(AcquireFailed{.error = error});
+  } else if (phase_ == Phase::owning) {
+    actions.events.emplace_back(
+        RenewalFailed{.error = error, .lease_left = lease_.transition_at - now});
+  }
+}
+
+// ---- notices -------------------------------------------------------------------------------
+
+void ContentionMachine::change_noticed(const Notice& notice, LocalTime now, Actions& actions) {
+  const LeaseRecord* record = notice.record ? &*notice.record : nullptr;
+  const bool held =
+      record != nullptr && !record->owner_id.empty() && record->transition_left.count() > 0;
+  if (held && is_mine(*record) && lease_held_) return;
+  if (held && !is_mine(*record) && phase_ == Phase::contending) {
+    // Good to show. When to ask again stays as it is: a hint never makes anyone wait longer.
+    actions.observed = view_of(*record, record->counted_from.value_or(now));
+    return;
+  }
+  hint(now);
+}
+
+void ContentionMachine::grant_noticed(const Notice& notice, LocalTime now, Actions& actions) {
+  if (!notice.record || !is_mine(*notice.record)) {
+    hint(now);
+    return;
+  }
+  const LeaseRecord& record = *notice.record;
+  if (phase_ != Phase::contending) {
+    give_back(record.fencing_token, now, actions);
+  } else if (!record.counted_from || record.fencing_token <= last_token_ ||
+             !believe_grant(record, *record.counted_from, now, actions)) {
+    hint(now);
+  }
+}
+
+// A grant that nobody waits for. A life that contends will get it by asking; one that owns knows.
+void ContentionMachine::give_back(FencingToken token, LocalTime now, Actions& actions) {
+  switch (phase_) {
+    case Phase::contending:
+      hint(now);
+      break;
+    case Phase::owning:
+    case Phase::draining:
+      last_token_ = std::max(last_token_, token);
+      break;
+    case Phase::idle:
+    case Phase::lapsed:
+    case Phase::releasing:
+      actions.give_back = make_request(Request::Kind::release, token, now);
+      break;
+  }
+}
+
+// Asks again at once: as soon as what is in flight is answered.
+void ContentionMachine::hint(LocalTime now) {
+  if (phase_ != Phase::contending && !lease_held_) return;
+  if (in_flight_) {
+    hinted_ = true;
+  } else {
+    next_attempt_ = std::min(next_attempt_, now);
+  }
+}
+
+// ---- small parts ---------------------------------------------------------------------------
+
+void ContentionMachine::new_epoch() {
+  ++epoch_;
+  in_flight_.reset();
+  next_attempt_ = never;
+  failures_ = 0;
+  hinted_ = false;
+}
+
+Request ContentionMachine::make_request(Request::Kind kind, FencingToken token, LocalTime now) {
+  return Request{.kind = kind, .id = ++requests_, .epoch = epoch_, .sent_at = now, .token = token};
+}
+
+nanoseconds ContentionMachine::retry_pause(const Error& error) {
+  if (phase_ == Phase::contending && !error.passes()) return plan_->retry_refused;
+  return engine::retry_pause(failures_, *plan_, *random_);
+}
+
+LocalLease ContentionMachine::own_lease(const LeaseRecord& record, LocalTime counted_from) const {
+  const milliseconds lease = std::min(record.transition_left, plan_->lease());
+  const LocalTime end = counted_from + plan_->without_drift(lease) - plan_->margin;
+  return LocalLease{
+      .acquired_at = counted_from,
+      .ttl_at = std::min(counted_from + std::min(record.ttl_left, plan_->ttl), end),
+      .transition_at = end,
+  };
+}
+
+LocalTime ContentionMachine::renewal_after(LocalTime counted_from) const {
+  const LocalTime due = counted_from + plan_->renew_after;
+  const nanoseconds grid = plan_->renew_grid;
+  if (grid.count() == 0) return due;
+  const LocalTime on_grid = due - (due.time_since_epoch() + renew_phase_) % grid;
+  return on_grid > counted_from ? on_grid : due;
+}
+
+OwnerView ContentionMachine::own_view(const LeaseRecord& record) const {
+  return OwnerView{.owner_id = contender_id_,
+                   .lease = record.lease,
+                   .local_lease = lease_,
+                   .fencing_token = token_};
+}
+
+bool ContentionMachine::is_mine(const LeaseRecord& record) const noexcept {
+  return record.owner_id == contender_id_;
+}
+
+}  // namespace simba::engine

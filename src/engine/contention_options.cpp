@@ -1,0 +1,115 @@
+#include "simba/engine/contention_options.hpp"
+
+#include <algorithm>
+#include <string_view>
+
+#include "simba/core/error.hpp"
+
+namespace simba::engine {
+
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::nanoseconds;
+
+// Far beyond any sensible lease, and small enough that sums of all durations fit everywhere.
+constexpr milliseconds longest = std::chrono::hours{24 * 366};
+
+std::string text(milliseconds span) { return std::to_string(span.count()) + " ms"; }
+
+std::string text(nanoseconds span) { return text(std::chrono::floor<milliseconds>(span)); }
+
+void check(bool holds, std::string_view name, const std::string& value, const std::string& bound) {
+  if (!holds) {
+    throw InvalidArgumentError{std::string{name} + " is " + value + " but must be " + bound};
+  }
+}
+
+milliseconds in_bounds(std::string_view name, milliseconds value, milliseconds lowest) {
+  check(value >= lowest, name, text(value), "at least " + text(lowest));
+  check(value <= longest, name, text(value), "at most " + text(longest));
+  return value;
+}
+
+milliseconds or_derived(std::optional<milliseconds> given, std::string_view name,
+                        milliseconds lowest, milliseconds derived) {
+  return in_bounds(name, given.value_or(std::max(derived, lowest)), lowest);
+}
+
+int in_bounds(std::string_view name, int value, int lowest, int highest) {
+  check(value >= lowest && value <= highest, name, std::to_string(value),
+        "in [" + std::to_string(lowest) + ", " + std::to_string(highest) + "]");
+  return value;
+}
+
+constexpr milliseconds one{1};
+constexpr milliseconds zero{0};
+
+}  // namespace
+
+ContentionPlan::ContentionPlan(const ContentionOptions& options)
+    : initial_delay{in_bounds("initial_delay", options.initial_delay, zero)},
+      ttl{in_bounds("ttl", options.ttl, one)},
+      transition{in_bounds("transition", options.transition, zero)},
+      margin{or_derived(options.margin, "margin", zero, std::min(lease() / 20, milliseconds{500}))},
+      clock_drift_ppm{in_bounds("clock_drift_ppm", options.clock_drift_ppm, 0, 100'000)},
+      renew_after{std::max(
+          one, ttl * in_bounds("renew_at_percent", options.renew_at_percent, 1, 100) / 100)},
+      renew_grid{or_derived(options.renew_grid, "renew_grid", zero, ttl / 20)},
+      request_timeout{0},
+      retry_min{or_derived(options.retry_min, "retry_min", one,
+                           std::min(lease() / 160, milliseconds{100}))},
+      retry_max{or_derived(options.retry_max, "retry_max", retry_min,
+                           std::min(lease() / 16, milliseconds{1'000}))},
+      retry_refused{or_derived(options.retry_refused, "retry_refused", retry_min,
+                               std::max(ttl, milliseconds{1'000}))},
+      jitter{options.jitter},
+      drain_limit{in_bounds("drain_limit", options.drain_limit, zero)},
+      release_wait{0},
+      observe_interval{or_derived(options.observe_interval, "observe_interval", one, ttl)} {
+  check(margin < lease(), "margin", text(margin), "less than ttl + transition = " + text(lease()));
+  check(jitter.low <= jitter.high, "jitter.low", text(jitter.low),
+        "at most jitter.high = " + text(jitter.high));
+  in_bounds("jitter.high", jitter.high, -longest);
+  in_bounds("jitter.low", jitter.low, -longest);
+  const nanoseconds own_lease = without_drift(lease()) - margin;
+  check(own_lease > renew_after,
+        "the owner's part of the lease (ttl + transition - drift - margin)", text(own_lease),
+        "longer than the renewal point = " + text(renew_after));
+  request_timeout =
+      or_derived(options.request_timeout, "request_timeout", one,
+                 std::min(std::chrono::floor<milliseconds>((own_lease - renew_after) / 4),
+                          milliseconds{5'000}));
+  release_wait = or_derived(options.release_wait, "release_wait", zero, request_timeout);
+}
+
+nanoseconds ContentionPlan::without_drift(nanoseconds span) const noexcept {
+  return span - span / 1'000'000 * clock_drift_ppm;
+}
+
+WorstCases worst_cases(const ContentionPlan& plan) noexcept {
+  const nanoseconds drift = plan.lease() - plan.without_drift(plan.lease());
+  const nanoseconds take_over =
+      plan.lease() + drift + std::max(plan.jitter.high, plan.retry_min) + plan.request_timeout;
+  return WorstCases{
+      .step_down = plan.without_drift(plan.lease()) - plan.margin,
+      .take_over = take_over,
+      .hand_over_without_notice = take_over,
+      .stop = plan.release_wait,
+  };
+}
+
+std::string describe(const ContentionPlan& plan) {
+  const WorstCases worst = worst_cases(plan);
+  return "lease: " + text(plan.ttl) + " ttl + " + text(plan.transition) + " transition; renewed " +
+         text(plan.renew_after) + " after the last renewal\n" +
+         "step-down when the store is out of reach: at most " + text(worst.step_down) +
+         " after the last renewal, at least " + text(plan.margin) +
+         " before another can own the mutex\n" + "take-over after a crash: at most " +
+         text(worst.take_over) + "\n" + "hand-over: one message; when it is lost, at most " +
+         text(worst.hand_over_without_notice) + "\n" +
+         "stop() with the store out of reach: at most " + text(worst.stop) +
+         ", and what the callbacks take (at most " + text(plan.drain_limit) + ")\n";
+}
+
+}  // namespace simba::engine

@@ -1,0 +1,23 @@
+#include "engine/lease_contend_service.hpp"
+
+#include <utility>
+
+namespace simba::engine {
+
+LeaseContendService::LeaseContendService(MutexContender& contender,
+                                         const ContendServiceOptions& options,
+                                         std::shared_ptr<LeaseStore> store,
+                                         std::shared_ptr<const Runtime> runtime,
+                                         std::shared_ptr<const ContentionPlan> plan,
+                                         std::chrono::nanoseconds renew_phase)
+    : AbstractMutexContendService{contender, options.executor, runtime, plan->drain_limit},
+      contention_{std::make_shared<LeaseContention>(contender, dispatcher(), std::move(store),
+                                                    runtime, plan, options.after_loss,
+                                                    renew_phase)} {}
+
+LeaseContendService::~LeaseContendService() {
+  close();
+  if (in_forked_child()) detail::leak(contention_);
+}
+
+}  // namespace simba::engine

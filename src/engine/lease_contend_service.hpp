@@ -1,0 +1,31 @@
+#pragma once
+
+#include <memory>
+
+#include "engine/lease_contention.hpp"
+#include "simba/core/abstract_mutex_contend_service.hpp"
+
+namespace simba::engine {
+
+/// The contend service of every store with leases.
+class LeaseContendService final : public AbstractMutexContendService {
+ public:
+  LeaseContendService(MutexContender& contender, const ContendServiceOptions& options,
+                      std::shared_ptr<LeaseStore> store, std::shared_ptr<const Runtime> runtime,
+                      std::shared_ptr<const ContentionPlan> plan,
+                      std::chrono::nanoseconds renew_phase);
+  ~LeaseContendService() override;
+
+  bool is_owner() const noexcept override { return contention_->is_owner(); }
+  bool is_in_ttl() const noexcept override { return contention_->is_in_ttl(); }
+  std::stop_token lost() const override { return contention_->lost(); }
+  FencingToken fencing_token() const noexcept override { return contention_->fencing_token(); }
+
+ private:
+  void start_contend() override { contention_->start(); }
+  void stop_contend() override { contention_->stop(); }
+
+  const std::shared_ptr<LeaseContention> contention_;
+};
+
+}  // namespace simba::engine

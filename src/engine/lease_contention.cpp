@@ -1,0 +1,262 @@
+#include "engine/lease_contention.hpp"
+
+#include <exception>
+#include <string>
+#include <utility>
+#include <variant>
+
+namespace simba::engine {
+
+namespace {
+
+// Failures that a slow contender has not heard of yet: more of the same would tell it nothing new.
+constexpr std::size_t backlog_limit = 8;
+
+std::string named(const LeaseRequest& request) {
+  return "mutex [" + request.mutex + "], contender [" + request.contender_id + "]: ";
+}
+
+const Error* failure_of(const ContentionEvent& event) {
+  if (const auto* acquire = std::get_if<AcquireFailed>(&event)) return &acquire->error;
+  if (const auto* renewal = std::get_if<RenewalFailed>(&event)) return &renewal->error;
+  return nullptr;
+}
+
+}  // namespace
+
+LeaseContention::LeaseContention(MutexContender& contender,
+                                 std::shared_ptr<OwnerDispatcher> dispatcher,
+                                 std::shared_ptr<LeaseStore> store,
+                                 std::shared_ptr<const Runtime> runtime,
+                                 std::shared_ptr<const ContentionPlan> plan, AfterLoss after_loss,
+                                 std::chrono::nanoseconds renew_phase)
+    : contender_{contender},
+      request_{.mutex = contender.mutex(),
+               .contender_id = contender.contender_id(),
+               .ttl = plan->ttl,
+               .transition = plan->transition},
+      dispatcher_{std::move(dispatcher)},
+      store_{std::move(store)},
+      runtime_{std::move(runtime)},
+      plan_{std::move(plan)},
+      machine_{plan_, request_.contender_id, after_loss, runtime_->random, renew_phase} {}
+
+LeaseContention::~LeaseContention() {
+  if (!fork_guard_.in_child()) return;
+  static_cast<void>(watch_.release());  // both would touch what belongs to the parent
+  static_cast<void>(timer_.release());
+}
+
+void LeaseContention::start() { post(Start{}); }
+
+void LeaseContention::stop() {
+  // At once and on this thread: a callback or a worker that waits for it may be what we wait for.
+  signal_.source().request_stop();
+  dispatcher_->resume();
+  {
+    const std::lock_guard lock{mutex_};
+    settled_ = false;
+  }
+  const LocalTime drain_until = runtime_->clock->now() + plan_->drain_limit;
+  mailbox_.post_and_wait(Stop{}, *this, *runtime_->waiter, drain_until);
+  dispatcher_->deliver();
+  if (!dispatcher_->quiesce(drain_until)) {
+    runtime_->log->log(LogLevel::error,
+                       named(request_) + "a callback has not returned within the drain limit of " +
+                           std::to_string(plan_->drain_limit.count()) +
+                           " ms; the lease is no longer renewed and will run out");
+    dispatcher_->discard();
+    return;
+  }
+  std::unique_lock lock{mutex_};
+  const bool settled = runtime_->waiter->wait_until(lock, settled_changed_,
+                                                    runtime_->clock->now() + plan_->release_wait,
+                                                    [&] { return settled_; });
+  lock.unlock();
+  if (!settled) {
+    runtime_->log->log(LogLevel::warn, named(request_) +
+                                           "the store has not confirmed the release yet; it is "
+                                           "tried on until the lease ends");
+  }
+}
+
+bool LeaseContention::is_owner() const noexcept {
+  return !fork_guard_.in_child() && runtime_->clock->now() < owned_until_.load();
+}
+
+bool LeaseContention::is_in_ttl() const noexcept {
+  return !fork_guard_.in_child() && runtime_->clock->now() < in_ttl_until_.load();
+}
+
+std::stop_token LeaseContention::lost() const {
+  return fork_guard_.in_child() ? OwnershipSignal{}.token() : signal_.token();
+}
+
+void LeaseContention::post(MachineEvent event) {
+  mailbox_.post(std::move(event), *this);
+  dispatcher_->deliver();
+}
+
+void LeaseContention::handle(const MachineEvent& event) {
+  try {
+    Actions actions = machine_.step(event, runtime_->clock->now());
+    perform(actions);
+  } catch (const std::exception& e) {
+    runtime_->log->log(LogLevel::error, named(request_) + "internal error: " + e.what());
+  }
+}
+
+// After the answers that came within the step: an alarm that they make needless is never set.
+void LeaseContention::rest() {
+  try {
+    arm_timer();
+    const bool busy = machine_.phase() == ContentionMachine::Phase::draining ||
+                      machine_.phase() == ContentionMachine::Phase::releasing;
+    alive_ = busy ? shared_from_this() : nullptr;  // whoever has posted holds us, too
+  } catch (const std::exception& e) {
+    runtime_->log->log(LogLevel::error, named(request_) + "internal error: " + e.what());
+  }
+}
+
+// The order is the one that `Actions` states. Ownership is withdrawn before anything else, and
+// believed only after its loss signal exists.
+void LeaseContention::perform(Actions& actions) {
+  if (actions.granted) begin_ownership(std::move(*actions.granted));
+  owned_until_ = machine_.owned_until();
+  in_ttl_until_ = machine_.in_ttl_until();
+  if (actions.renewed) {
+    log_recovery();
+    dispatcher_->refresh(to_owner(std::move(*actions.renewed), runtime_->clock));
+  }
+  if (actions.drain) fire_loss_signal();
+  for (ContentionEvent& event : actions.events) tell(std::move(event));
+  if (actions.observed) observe(std::move(*actions.observed));
+  if (actions.drain) {
+    dispatcher_->post([self = shared_from_this(), drain = *actions.drain] {
+      self->post(Drained{.drain = drain});
+    });
+  }
+  if (actions.drain_overrun) {
+    runtime_->log->log(LogLevel::error, named(request_) +
+                                            "the lease ended while on_released was still running; "
+                                            "another contender may own the mutex now");
+  }
+  watch(actions.watching);
+  if (actions.give_back) send(*actions.give_back);
+  if (actions.send) send(*actions.send);
+  if (actions.settled) finish();
+}
+
+void LeaseContention::begin_ownership(OwnerView view) {
+  log_recovery();
+  signal_.begin(view.fencing_token);
+  fencing_token_ = view.fencing_token;
+  dispatcher_->publish(to_owner(std::move(view), runtime_->clock));
+}
+
+// On its own thread, since it runs callbacks of the user; on_released, and with it the release,
+// waits until it has fired.
+void LeaseContention::fire_loss_signal() {
+  std::stop_source source = signal_.source();
+  if (source.stop_requested()) return;  // by stop(), on the thread of its caller
+  dispatcher_->hold();
+  runtime_->signals->execute([source, dispatcher = dispatcher_]() mutable {
+    source.request_stop();
+    dispatcher->resume();
+  });
+}
+
+void LeaseContention::observe(OwnerView view) {
+  if (!view.owner_id.empty()) log_recovery();
+  const bool changed = dispatcher_->state().after().owner_id() != view.owner_id;
+  MutexOwner owner = to_owner(std::move(view), runtime_->clock);
+  if (changed) {
+    dispatcher_->publish(std::move(owner));
+  } else {
+    dispatcher_->refresh(std::move(owner));
+  }
+}
+
+void LeaseContention::watch(Actions::Watching watching) {
+  if (watching == Actions::Watching::end) watch_.reset();
+  if (watching != Actions::Watching::begin) return;
+  try {
+    watch_ = store_->watch(request_, [weak = weak_from_this()](const Notice& notice) {
+      if (const auto self = weak.lock()) self->post(Noticed{.notice = notice});
+    });
+  } catch (const std::exception& e) {  // only a hint: without it a release is noticed later
+    runtime_->log->log(LogLevel::warn, named(request_) + "can not watch the mutex: " + e.what());
+  }
+}
+
+void LeaseContention::send(const Request& request) {
+  AnswerHandler handler = [self = shared_from_this(), request](LeaseAnswer answer) {
+    self->post(Answered{.request = request, .answer = std::move(answer)});
+  };
+  try {
+    hand_over(request, handler);
+  } catch (const std::exception& e) {
+    handler(Error{ErrorKind::internal, std::string{"the store threw: "} + e.what()});
+  }
+}
+
+void LeaseContention::hand_over(const Request& request, AnswerHandler handler) {
+  switch (request.kind) {
+    case Request::Kind::acquire:
+      store_->acquire(request_, std::move(handler));
+      break;
+    case Request::Kind::guard:
+      store_->guard(request_, std::move(handler));
+      break;
+    case Request::Kind::release:
+      store_->release(request_, request.token, std::move(handler));
+      break;
+  }
+}
+
+void LeaseContention::tell(ContentionEvent event) {
+  log_failure(event);
+  if (failure_of(event) != nullptr && dispatcher_->backlog() >= backlog_limit) return;
+  dispatcher_->post(
+      [&contender = contender_, event = std::move(event)] { contender.on_event(event); });
+}
+
+void LeaseContention::log_failure(const ContentionEvent& event) {
+  if (const auto* lost = std::get_if<OwnershipLost>(&event)) {
+    runtime_->log->log(LogLevel::warn, named(request_) + "ownership lost (" +
+                                           std::string{to_string(lost->reason)} + ")");
+    return;
+  }
+  const Error* error = failure_of(event);
+  if (error == nullptr) return;
+  const bool news = failing_ != error->kind();
+  failing_ = error->kind();
+  const LogLevel level = news ? LogLevel::warn : LogLevel::debug;
+  if (!runtime_->log->enabled(level)) return;
+  const bool renewing = std::holds_alternative<RenewalFailed>(event);
+  runtime_->log->log(level, named(request_) + (renewing ? "renewal" : "acquisition") +
+                                " failed, trying again: " + error->what());
+}
+
+void LeaseContention::log_recovery() {
+  if (!failing_) return;
+  failing_.reset();
+  runtime_->log->log(LogLevel::info, named(request_) + "the store answers again");
+}
+
+void LeaseContention::arm_timer() {
+  if (!timer_) {
+    timer_ = runtime_->timers->create([weak = weak_from_this()] {
+      if (const auto self = weak.lock()) self->post(Tick{});
+    });
+  }
+  timer_->arm(machine_.wake_at());
+}
+
+void LeaseContention::finish() {
+  const std::lock_guard lock{mutex_};
+  settled_ = true;
+  settled_changed_.notify_all();
+}
+
+}  // namespace simba::engine

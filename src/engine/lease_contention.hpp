@@ -1,0 +1,97 @@
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <stop_token>
+
+#include "simba/core/fork_guard.hpp"
+#include "simba/core/mutex_contender.hpp"
+#include "simba/core/owner_dispatcher.hpp"
+#include "simba/core/ownership_signal.hpp"
+#include "simba/core/runtime.hpp"
+#include "simba/engine/contention_machine.hpp"
+#include "simba/engine/lease_store.hpp"
+#include "simba/engine/mailbox.hpp"
+
+namespace simba::engine {
+
+/// Performs the actions of a `ContentionMachine` over a `LeaseStore`.
+///
+/// Threads: every function may be called from any thread. Steps and their actions happen one at a
+/// time and in order (see `Mailbox`), on the thread that brought the event; no lock is held during
+/// an action.
+/// Lifetime: shared with answers under way, and with itself while it still gives a mutex back after
+/// its service is gone; that ends with the lease.
+class LeaseContention : public std::enable_shared_from_this<LeaseContention> {
+ public:
+  LeaseContention(MutexContender& contender, std::shared_ptr<OwnerDispatcher> dispatcher,
+                  std::shared_ptr<LeaseStore> store, std::shared_ptr<const Runtime> runtime,
+                  std::shared_ptr<const ContentionPlan> plan, AfterLoss after_loss,
+                  std::chrono::nanoseconds renew_phase);
+
+  ~LeaseContention();
+
+  LeaseContention(const LeaseContention&) = delete;
+  LeaseContention& operator=(const LeaseContention&) = delete;
+
+  void start();
+
+  /// Lets the callbacks end while the lease is still kept, then gives the mutex back; waits for
+  /// both within the limits of the plan.
+  void stop();
+
+  bool is_owner() const noexcept;
+  bool is_in_ttl() const noexcept;
+  std::stop_token lost() const;
+  FencingToken fencing_token() const noexcept { return fencing_token_.load(); }
+
+ private:
+  friend class Mailbox<MachineEvent>;
+
+  void post(MachineEvent event);
+  void handle(const MachineEvent& event);
+  void rest();
+  void perform(Actions& actions);
+  void begin_ownership(OwnerView view);
+  void fire_loss_signal();
+  void observe(OwnerView view);
+  void watch(Actions::Watching watching);
+  void send(const Request& request);
+  void hand_over(const Request& request, AnswerHandler handler);
+  void tell(ContentionEvent event);
+  void log_failure(const ContentionEvent& event);
+  void log_recovery();
+  void arm_timer();
+  void finish();
+
+  // constant after construction
+  MutexContender& contender_;
+  const LeaseRequest request_;
+  const std::shared_ptr<OwnerDispatcher> dispatcher_;
+  const std::shared_ptr<LeaseStore> store_;
+  const std::shared_ptr<const Runtime> runtime_;
+  const std::shared_ptr<const ContentionPlan> plan_;
+  const ForkGuard fork_guard_;
+
+  Mailbox<MachineEvent> mailbox_;
+  // touched by the handler of mailbox_ only
+  ContentionMachine machine_;
+  std::unique_ptr<Watch> watch_;
+  std::unique_ptr<Timer> timer_;
+  std::optional<ErrorKind> failing_;        // logged already
+  std::shared_ptr<LeaseContention> alive_;  // while something is left to give back
+
+  OwnershipSignal signal_;
+  std::atomic<LocalTime> owned_until_{LocalTime::min()};
+  std::atomic<LocalTime> in_ttl_until_{LocalTime::min()};
+  std::atomic<FencingToken> fencing_token_{0};
+
+  std::mutex mutex_;
+  std::condition_variable settled_changed_;
+  bool settled_ = true;  // guarded by mutex_
+};
+
+}  // namespace simba::engine

@@ -1,0 +1,127 @@
+#include "engine/lease_retrieval_service.hpp"
+
+#include <exception>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "simba/engine/mailbox.hpp"
+#include "simba/engine/retrieval_machine.hpp"
+
+namespace simba::engine {
+
+/// Performs the actions of a `RetrievalMachine` over a `LeaseStore`; threads as `LeaseContention`.
+class LeaseRetrieval : public std::enable_shared_from_this<LeaseRetrieval> {
+ public:
+  LeaseRetrieval(const std::string& mutex, std::shared_ptr<OwnerDispatcher> dispatcher,
+                 std::shared_ptr<LeaseStore> store, std::shared_ptr<const Runtime> runtime,
+                 std::shared_ptr<const ContentionPlan> plan)
+      : dispatcher_{std::move(dispatcher)},
+        store_{std::move(store)},
+        runtime_{std::move(runtime)},
+        machine_{std::move(plan), runtime_->random} {
+    request_.mutex = mutex;
+  }
+
+  void post(RetrievalEvent event) {
+    mailbox_.post(std::move(event), *this);
+    dispatcher_->deliver();
+  }
+
+  void stop(LocalTime deadline) {
+    mailbox_.post_and_wait(Stop{}, *this, *runtime_->waiter, deadline);
+    dispatcher_->deliver();
+  }
+
+ private:
+  friend class Mailbox<RetrievalEvent>;
+
+  void handle(const RetrievalEvent& event) {
+    try {
+      if (std::holds_alternative<Start>(event)) begin_watch();
+      if (std::holds_alternative<Stop>(event)) watch_.reset();
+      perform(machine_.step(event, runtime_->clock->now()));
+    } catch (const std::exception& e) {
+      log(LogLevel::error, std::string{"internal error: "} + e.what());
+    }
+  }
+
+  void rest() {
+    if (!timer_) {
+      timer_ = runtime_->timers->create([weak = weak_from_this()] {
+        if (const auto self = weak.lock()) self->post(Tick{});
+      });
+    }
+    timer_->arm(machine_.wake_at());
+  }
+
+  void begin_watch() {
+    watch_ = store_->watch(request_, [weak = weak_from_this()](const Notice& notice) {
+      if (const auto self = weak.lock()) self->post(Noticed{.notice = notice});
+    });
+  }
+
+  void perform(RetrievalActions actions) {
+    if (actions.observed) publish(to_owner(std::move(*actions.observed), runtime_->clock));
+    if (actions.failed) {
+      log(failing_ == actions.failed->kind() ? LogLevel::debug : LogLevel::warn,
+          std::string{"looking for the owner failed, trying again: "} + actions.failed->what());
+      failing_ = actions.failed->kind();
+    }
+    if (actions.look) {
+      store_->retrieve(request_,
+                       [self = shared_from_this(), look = *actions.look](LeaseAnswer answer) {
+                         self->post(Looked{.look = look, .answer = std::move(answer)});
+                       });
+    }
+  }
+
+  void publish(MutexOwner owner) {
+    if (failing_) log(LogLevel::info, "the store answers again");
+    failing_.reset();
+    if (owner.owner_id() == dispatcher_->state().after().owner_id()) {
+      dispatcher_->refresh(std::move(owner));
+    } else {
+      dispatcher_->publish(std::move(owner));
+    }
+  }
+
+  void log(LogLevel level, const std::string& message) {
+    runtime_->log->log(level, "mutex [" + request_.mutex + "], observer: " + message);
+  }
+
+  // constant after construction
+  LeaseRequest request_;
+  const std::shared_ptr<OwnerDispatcher> dispatcher_;
+  const std::shared_ptr<LeaseStore> store_;
+  const std::shared_ptr<const Runtime> runtime_;
+
+  Mailbox<RetrievalEvent> mailbox_;
+  // touched by the handler of mailbox_ only
+  RetrievalMachine machine_;
+  std::unique_ptr<Watch> watch_;
+  std::unique_ptr<Timer> timer_;
+  std::optional<ErrorKind> failing_;  // logged already
+};
+
+LeaseRetrievalService::LeaseRetrievalService(MutexRetriever& retriever,
+                                             const RetrievalServiceOptions& options,
+                                             std::shared_ptr<LeaseStore> store,
+                                             std::shared_ptr<const Runtime> runtime,
+                                             std::shared_ptr<const ContentionPlan> plan)
+    : AbstractMutexRetrievalService{retriever, options.executor, runtime, plan->drain_limit},
+      retrieval_{std::make_shared<LeaseRetrieval>(retriever.mutex(), dispatcher(), std::move(store),
+                                                  runtime, plan)} {}
+
+LeaseRetrievalService::~LeaseRetrievalService() {
+  close();
+  if (in_forked_child()) detail::leak(retrieval_);
+}
+
+void LeaseRetrievalService::start_retrieval() { retrieval_->post(Start{}); }
+
+void LeaseRetrievalService::stop_retrieval() {
+  retrieval_->stop(runtime()->clock->now() + drain_limit());
+}
+
+}  // namespace simba::engine

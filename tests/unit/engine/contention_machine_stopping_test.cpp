@@ -1,0 +1,300 @@
+#include "machine_driver.hpp"
+
+namespace simba::engine {
+namespace {
+
+using Phase = ContentionMachine::Phase;
+
+TEST(ContentionMachineStopping, ReleasesOnlyAfterTheCallbacksAreOver) {
+  MachineDriver driver;
+  driver.own(4);
+  const Actions stopping = driver.step(Stop{});
+  EXPECT_FALSE(stopping.send);
+  EXPECT_FALSE(stopping.settled);
+  EXPECT_EQ(stopping.observed.value().owner_id, "");
+  EXPECT_LT(driver.machine().owned_until(), driver.now());
+  const Actions drained = driver.step(Drained{.drain = stopping.drain.value()});
+  ASSERT_TRUE(drained.send);
+  EXPECT_EQ(drained.send->kind, Request::Kind::release);
+  EXPECT_EQ(drained.send->token, 4U);
+  EXPECT_TRUE(driver.answer(*drained.send, MachineDriver::free()).settled);
+  EXPECT_EQ(driver.phase(), Phase::idle);
+  EXPECT_EQ(driver.machine().wake_at(), never);
+}
+
+TEST(ContentionMachineStopping, RenewsWhileTheCallbacksRun) {
+  MachineDriver driver;
+  driver.own();
+  const Actions stopping = driver.step(Stop{});
+  const Request guard = driver.renewing();
+  const Actions renewed = driver.answer(guard, driver.mine(1));
+  EXPECT_FALSE(renewed.renewed) << "nobody is told that a stopping contender owns";
+  driver.renewing();
+  EXPECT_EQ(driver.phase(), Phase::draining);
+  EXPECT_EQ(driver.step(Drained{.drain = stopping.drain.value()}).send->kind,
+            Request::Kind::release);
+}
+
+TEST(ContentionMachineStopping, RenewsNoMoreBeyondTheDrainLimitAndLetsTheLeaseRunOut) {
+  auto options = MachineDriver::plain_options();
+  options.drain_limit = 7s;
+  MachineDriver driver{options};
+  driver.own();
+  const LocalTime stopped = driver.now();
+  driver.step(Stop{});
+  Actions actions;
+  LocalTime last_guard{};
+  while (driver.phase() == Phase::draining) {
+    actions = driver.tick_at_wake();
+    if (actions.send) {
+      last_guard = driver.now();
+      driver.answer(*actions.send, driver.mine(1));
+    }
+  }
+  EXPECT_LT(last_guard, stopped + 7s);
+  EXPECT_EQ(driver.now(), last_guard + 15'500ms);
+  EXPECT_TRUE(actions.drain_overrun);
+  EXPECT_TRUE(actions.settled);
+}
+
+TEST(ContentionMachineStopping, ALossWhileTheCallbacksRunEndsTheDraining) {
+  MachineDriver driver;
+  driver.own();
+  const Actions stopping = driver.step(Stop{});
+  const Actions lost = driver.answer(driver.renewing(), driver.held("other", 2));
+  EXPECT_TRUE(lost.drain_overrun);
+  EXPECT_TRUE(lost.settled);
+  EXPECT_FALSE(driver.step(Drained{.drain = stopping.drain.value()}).send);
+}
+
+TEST(ContentionMachineStopping, AFailedReleaseIsRetriedUntilTheLeaseEnds) {
+  MachineDriver driver;
+  driver.own();
+  const LocalTime deadline = driver.machine().owned_until();
+  const Actions stopping = driver.step(Stop{});
+  Request release = driver.step(Drained{.drain = stopping.drain.value()}).send.value();
+  int tries = 0;
+  Actions actions;
+  while (driver.phase() == Phase::releasing) {
+    driver.answer(release, MachineDriver::unavailable());
+    actions = driver.tick_at_wake();
+    if (actions.send) release = *actions.send;
+    ++tries;
+  }
+  EXPECT_GT(tries, 10);
+  EXPECT_TRUE(actions.settled);
+  EXPECT_EQ(driver.now(), deadline);
+}
+
+TEST(ContentionMachineStopping, AReleaseWithoutAnAnswerTimesOutAndIsRepeated) {
+  MachineDriver driver;
+  driver.own();
+  const Actions stopping = driver.step(Stop{});
+  const Request first = driver.step(Drained{.drain = stopping.drain.value()}).send.value();
+  driver.tick_at_wake();
+  const Actions second = driver.tick_at_wake();
+  ASSERT_TRUE(second.send);
+  EXPECT_EQ(second.send->kind, Request::Kind::release);
+  EXPECT_FALSE(driver.answer(first, MachineDriver::free()).settled) << "not the newest request";
+  EXPECT_TRUE(driver.answer(*second.send, driver.held("other", 2)).settled);
+}
+
+TEST(ContentionMachineStopping, ReleasesAgainUnderTheTokenThatTheStoreNames) {
+  MachineDriver driver;
+  driver.own(4);
+  const Actions stopping = driver.step(Stop{});
+  const Request first = driver.step(Drained{.drain = stopping.drain.value()}).send.value();
+  const Actions again = driver.answer(first, driver.mine(6));
+  ASSERT_TRUE(again.send);
+  EXPECT_EQ(again.send->token, 6U);
+}
+
+TEST(ContentionMachineStopping, AStoreThatStillNamesUsAfterTheReleaseIsAskedAgainLater) {
+  MachineDriver driver;
+  driver.own(4);
+  const Actions stopping = driver.step(Stop{});
+  const Request first = driver.step(Drained{.drain = stopping.drain.value()}).send.value();
+  const Actions again = driver.answer(first, driver.mine(4));
+  EXPECT_FALSE(again.send);
+  EXPECT_TRUE(driver.tick_at_wake().send);
+}
+
+TEST(ContentionMachineStopping, AWaiterLeavesTheQueueOfTheStore) {
+  MachineDriver driver;
+  driver.answer(driver.started(), driver.held("other", 3));
+  const Actions actions = driver.step(Stop{});
+  EXPECT_EQ(actions.watching, Actions::Watching::end);
+  ASSERT_TRUE(actions.send);
+  EXPECT_EQ(actions.send->kind, Request::Kind::release);
+  EXPECT_EQ(actions.send->token, 0U);
+  EXPECT_TRUE(driver.answer(*actions.send, driver.held("other", 3)).settled);
+}
+
+TEST(ContentionMachineStopping, AWaiterThatWasGrantedMeanwhileGivesItBack) {
+  MachineDriver driver;
+  driver.answer(driver.started(), driver.held("other", 3));
+  const Actions actions = driver.step(Stop{});
+  const Actions granted = driver.answer(actions.send.value(), driver.mine(4));
+  ASSERT_TRUE(granted.send);
+  EXPECT_EQ(granted.send->token, 4U);
+}
+
+TEST(ContentionMachineStopping, AWaiterWaitsForTheStoreNoLongerThanOneRequest) {
+  MachineDriver driver;
+  driver.answer(driver.started(), driver.held("other", 3));
+  driver.step(Stop{});
+  const LocalTime stopped = driver.now();
+  Actions actions;
+  while (driver.phase() == Phase::releasing) actions = driver.tick_at_wake();
+  EXPECT_TRUE(actions.settled);
+  EXPECT_LE(driver.now(), stopped + driver.plan().request_timeout);
+}
+
+TEST(ContentionMachineStopping, OneThatHasNeverAskedIsDoneAtOnce) {
+  auto options = MachineDriver::plain_options();
+  options.initial_delay = 3s;
+  MachineDriver driver{options};
+  driver.step(Start{});
+  const Actions actions = driver.step(Stop{});
+  EXPECT_TRUE(actions.settled);
+  EXPECT_FALSE(actions.send);
+  EXPECT_TRUE(driver.step(Stop{}).settled) << "stopping twice does no harm";
+}
+
+TEST(ContentionMachineStopping, AGrantThatComesAfterTheStopIsGivenBack) {
+  MachineDriver driver;
+  const Request acquire = driver.started();
+  const Actions stopping = driver.step(Stop{});
+  driver.answer(stopping.send.value(), MachineDriver::free());
+  ASSERT_EQ(driver.phase(), Phase::idle);
+  const Actions late = driver.answer(acquire, driver.mine(5));
+  EXPECT_FALSE(late.granted);
+  ASSERT_TRUE(late.give_back);
+  EXPECT_EQ(late.give_back->kind, Request::Kind::release);
+  EXPECT_EQ(late.give_back->token, 5U);
+}
+
+TEST(ContentionMachineStopping, AGrantThatComesDuringTheReleaseIsGivenBackToo) {
+  MachineDriver driver;
+  const Request acquire = driver.started();
+  driver.step(Stop{});
+  EXPECT_EQ(driver.answer(acquire, driver.mine(5)).give_back.value().token, 5U);
+}
+
+TEST(ContentionMachineStopping, AGrantNoticeAfterTheStopIsGivenBack) {
+  MachineDriver driver;
+  driver.answer(driver.started(), driver.held("other", 3));
+  const Actions stopping = driver.step(Stop{});
+  driver.answer(stopping.send.value(), driver.held("other", 3));
+  LeaseRecord record = driver.mine(6);
+  record.counted_from = driver.now();
+  const Actions late = driver.notice(Notice::Kind::granted, record);
+  EXPECT_FALSE(late.granted);
+  EXPECT_EQ(late.give_back.value().token, 6U);
+}
+
+TEST(ContentionMachineStopping, HintsAfterTheStopChangeNothing) {
+  MachineDriver driver;
+  driver.answer(driver.started(), driver.held("other", 3));
+  const Actions stopping = driver.step(Stop{});
+  driver.answer(stopping.send.value(), driver.held("other", 3));
+  EXPECT_FALSE(driver.notice(Notice::Kind::changed).send);
+  EXPECT_FALSE(driver.notice(Notice::Kind::revoked).send);
+  EXPECT_FALSE(driver.tick().send);
+}
+
+TEST(ContentionMachineStopping, AnAnswerOfAnEarlierLifeChangesNothing) {
+  MachineDriver driver;
+  driver.own(1);
+  const Request guard = driver.renewing();
+  const Actions stopping = driver.step(Stop{});
+  const Actions drained = driver.step(Drained{.drain = stopping.drain.value()});
+  driver.answer(drained.send.value(), MachineDriver::free());
+  const Request acquire = driver.started();
+  EXPECT_FALSE(driver.answer(guard, driver.mine(1)).renewed);
+  EXPECT_FALSE(driver.answer(guard, driver.held("other", 2)).lost);
+  EXPECT_EQ(driver.phase(), Phase::contending);
+  EXPECT_TRUE(driver.answer(acquire, driver.mine(3)).granted);
+}
+
+TEST(ContentionMachineStopping, ALateGrantOfAnEarlierLifeMakesTheNewLifeAskAgain) {
+  MachineDriver driver;
+  const Request old = driver.started();
+  const Actions stopping = driver.step(Stop{});
+  driver.answer(stopping.send.value(), MachineDriver::free());
+  driver.answer(driver.started(), driver.held("other", 3));
+  const Actions late = driver.answer(old, driver.mine(4));
+  EXPECT_FALSE(late.granted);
+  EXPECT_FALSE(late.give_back) << "it would end what the new life is about to get";
+  ASSERT_TRUE(late.send);
+  EXPECT_EQ(late.send->kind, Request::Kind::acquire);
+}
+
+TEST(ContentionMachineStopping, CanBeStartedAgainWhileTheReleaseIsStillTried) {
+  MachineDriver driver;
+  driver.own(1);
+  const Actions stopping = driver.step(Stop{});
+  const Request release = driver.step(Drained{.drain = stopping.drain.value()}).send.value();
+  const Request acquire = driver.started();
+  EXPECT_FALSE(driver.answer(release, MachineDriver::free()).settled);
+  EXPECT_TRUE(driver.answer(acquire, driver.mine(2)).granted);
+}
+
+TEST(ContentionMachineStopping, CanBeStartedAgainAlthoughACallbackNeverReturned) {
+  MachineDriver driver;
+  driver.own(1);
+  const Actions stopping = driver.step(Stop{});
+  const Request acquire = driver.started();
+  EXPECT_EQ(acquire.kind, Request::Kind::acquire);
+  driver.answer(acquire, driver.mine(2));
+  EXPECT_FALSE(driver.step(Drained{.drain = stopping.drain.value()}).send);
+  EXPECT_EQ(driver.phase(), Phase::owning);
+}
+
+TEST(ContentionMachineStopping, AfterAnExpiredLeaseTheStoreIsToldSinceItMayHaveRenewed) {
+  MachineDriver driver;
+  driver.own(1);
+  driver.renewing();  // carried out, but its answer never comes
+  Actions lost;
+  while (!lost.lost) lost = driver.tick_at_wake();
+  EXPECT_FALSE(driver.step(Stop{}).settled);
+  const Actions drained = driver.step(Drained{.drain = lost.drain.value()});
+  ASSERT_TRUE(drained.send);
+  EXPECT_EQ(drained.send->kind, Request::Kind::release);
+  EXPECT_TRUE(driver.answer(*drained.send, MachineDriver::free()).settled);
+}
+
+TEST(ContentionMachineStopping, AfterAnExpiredLeaseItGivesUpAtTheDrainLimit) {
+  MachineDriver driver;
+  driver.own(1);
+  Actions lost;
+  while (!lost.lost) lost = driver.tick_at_wake();
+  const LocalTime stopped = driver.now();
+  driver.step(Stop{});
+  const Actions actions = driver.tick_at_wake();
+  EXPECT_TRUE(actions.settled);
+  EXPECT_EQ(driver.now(), stopped + driver.plan().drain_limit);
+}
+
+TEST(ContentionMachineStopping, AfterATakeOverThereIsNothingToRelease) {
+  MachineDriver driver;
+  driver.own(1);
+  driver.answer(driver.renewing(), driver.held("other", 2));
+  EXPECT_TRUE(driver.step(Stop{}).settled);
+}
+
+TEST(ContentionMachineStopping, ALapsedOneTellsTheStoreWhereItMayStillBeNamed) {
+  MachineDriver driver{MachineDriver::plain_options(), AfterLoss::stay_out};
+  driver.own(1);
+  Actions lost;
+  while (!lost.lost) lost = driver.tick_at_wake();
+  driver.step(Drained{.drain = lost.drain.value()});
+  ASSERT_EQ(driver.phase(), Phase::lapsed);
+  const Actions actions = driver.step(Stop{});
+  ASSERT_TRUE(actions.send);
+  EXPECT_EQ(actions.send->kind, Request::Kind::release);
+  EXPECT_FALSE(driver.step(Stop{}).settled) << "still releasing";
+}
+
+}  // namespace
+}  // namespace simba::engine

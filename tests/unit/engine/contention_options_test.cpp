@@ -1,0 +1,116 @@
+#include "simba/engine/contention_options.hpp"
+
+#include <functional>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "simba/core/error.hpp"
+
+namespace simba::engine {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::AllOf;
+using testing::HasSubstr;
+
+std::string refusal(const std::function<void(ContentionOptions&)>& change) {
+  ContentionOptions options;
+  change(options);
+  try {
+    const ContentionPlan plan{options};
+  } catch (const InvalidArgumentError& e) {
+    return e.what();
+  }
+  return "accepted";
+}
+
+TEST(ContentionOptions, HaveTheDefaultsOfTheProtocol) {
+  const ContentionPlan plan{ContentionOptions{}};
+  EXPECT_EQ(plan.initial_delay, 0ms);
+  EXPECT_EQ(plan.ttl, 10s);
+  EXPECT_EQ(plan.transition, 6s);
+  EXPECT_EQ(plan.lease(), 16s);
+  EXPECT_EQ(plan.margin, 500ms);
+  EXPECT_EQ(plan.renew_after, 6s);
+}
+
+TEST(ContentionOptions, DeriveTheRestFromTheLease) {
+  ContentionOptions options;
+  options.ttl = 600ms;
+  options.transition = 300ms;
+  const ContentionPlan plan{options};
+  EXPECT_EQ(plan.margin, 45ms);
+  EXPECT_EQ(plan.renew_after, 360ms);
+  EXPECT_EQ(plan.request_timeout, 123ms) << "four fit between renewal and step-down";
+  EXPECT_EQ(plan.release_wait, plan.request_timeout);
+  EXPECT_LE(plan.retry_min, plan.retry_max);
+  EXPECT_EQ(plan.observe_interval, 600ms);
+}
+
+TEST(ContentionOptions, TakeGivenValuesAsTheyAre) {
+  ContentionOptions options;
+  options.margin = 1s;
+  options.request_timeout = 77ms;
+  options.retry_min = 5ms;
+  options.retry_max = 6ms;
+  options.retry_refused = 7ms;
+  options.release_wait = 8ms;
+  options.observe_interval = 9ms;
+  options.renew_grid = 0ms;
+  const ContentionPlan plan{options};
+  EXPECT_EQ(plan.margin, 1s);
+  EXPECT_EQ(plan.request_timeout, 77ms);
+  EXPECT_EQ(plan.retry_min, 5ms);
+  EXPECT_EQ(plan.retry_max, 6ms);
+  EXPECT_EQ(plan.retry_refused, 7ms);
+  EXPECT_EQ(plan.release_wait, 8ms);
+  EXPECT_EQ(plan.observe_interval, 9ms);
+  EXPECT_EQ(plan.renew_grid, 0ms);
+}
+
+TEST(ContentionOptions, AreRefusedWithTheValueAndItsBound) {
+  EXPECT_THAT(refusal([](auto& o) { o.ttl = 0ms; }),
+              AllOf(HasSubstr("ttl is 0 ms"), HasSubstr("at least 1 ms")));
+  EXPECT_THAT(refusal([](auto& o) { o.transition = -1ms; }),
+              AllOf(HasSubstr("transition is -1 ms"), HasSubstr("at least 0 ms")));
+  EXPECT_THAT(refusal([](auto& o) { o.initial_delay = -5ms; }),
+              HasSubstr("initial_delay is -5 ms"));
+  EXPECT_THAT(refusal([](auto& o) { o.ttl = std::chrono::milliseconds::max(); }),
+              AllOf(HasSubstr("ttl is 9223372036854775807 ms"), HasSubstr("at most")));
+  EXPECT_THAT(
+      refusal([](auto& o) { o.margin = 16s; }),
+      AllOf(HasSubstr("margin is 16000 ms"), HasSubstr("less than"), HasSubstr("16000 ms")));
+  EXPECT_THAT(refusal([](auto& o) { o.margin = 11s; }),
+              AllOf(HasSubstr("4992 ms"), HasSubstr("longer than the renewal point = 6000 ms")));
+  EXPECT_THAT(refusal([](auto& o) { o.renew_at_percent = 101; }),
+              AllOf(HasSubstr("renew_at_percent is 101"), HasSubstr("[1, 100]")));
+  EXPECT_THAT(refusal([](auto& o) { o.clock_drift_ppm = -1; }), HasSubstr("clock_drift_ppm is -1"));
+  EXPECT_THAT(refusal([](auto& o) { o.request_timeout = 0ms; }), HasSubstr("request_timeout is 0"));
+  EXPECT_THAT(refusal([](auto& o) {
+                o.retry_min = 10ms;
+                o.retry_max = 9ms;
+              }),
+              AllOf(HasSubstr("retry_max is 9 ms"), HasSubstr("at least 10 ms")));
+  EXPECT_THAT(refusal([](auto& o) { o.jitter = {.low = 5ms, .high = 4ms}; }),
+              AllOf(HasSubstr("jitter.low is 5 ms"), HasSubstr("4 ms")));
+  EXPECT_THAT(refusal([](auto& o) { o.drain_limit = -1ms; }), HasSubstr("drain_limit is -1 ms"));
+  EXPECT_EQ(refusal([](auto& o) { o.transition = 0ms; }), "accepted");
+}
+
+TEST(ContentionOptions, ComputeWhatTheyPromiseAtWorst) {
+  ContentionOptions options;
+  options.clock_drift_ppm = 0;
+  options.request_timeout = 2s;
+  const ContentionPlan plan{options};
+  const WorstCases worst = worst_cases(plan);
+  EXPECT_EQ(worst.step_down, 15'500ms);
+  EXPECT_EQ(worst.take_over, 16s + 1s + 2s);
+  EXPECT_EQ(worst.hand_over_without_notice, worst.take_over);
+  EXPECT_EQ(worst.stop, 2s);
+  EXPECT_THAT(describe(plan),
+              AllOf(HasSubstr("10000 ms ttl"), HasSubstr("15500 ms"), HasSubstr("19000 ms")));
+}
+
+}  // namespace
+}  // namespace simba::engine
