@@ -1,0 +1,58 @@
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <functional>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "simba/core/mutex_retriever.hpp"
+#include "simba/testkit/change_signal.hpp"
+
+namespace simba::testkit {
+
+/// An observer that remembers every state it was told, in order.
+///
+/// Threads: every function may be called from any thread at the same time.
+/// Lifetime: as for every retriever, it outlives its service.
+class RecordingRetriever final : public MutexRetriever {
+ public:
+  /// `hook`, if any, is called after each state was recorded, with no lock held.
+  explicit RecordingRetriever(std::string mutex, std::function<void(const MutexState&)> hook = {});
+
+  const std::string& mutex() const noexcept override { return mutex_; }
+  void notify_owner(const MutexState& state) override;
+
+  /// All states, oldest first.
+  std::vector<MutexState> states() const;
+
+  /// The owner ids of all states, "" for nobody.
+  std::vector<std::string> owners() const;
+
+  /// The owner id of the newest state, "" for nobody.
+  std::string owner() const;
+
+  std::size_t size() const;
+
+  /// Waits in real time until the newest state names this owner, at most `limit`, and says whether
+  /// it does.
+  bool wait_for_owner(const std::string& owner_id, std::chrono::milliseconds limit) const;
+
+  /// Waits in real time until `done()` holds, at most `limit`, and says whether it holds. `done` is
+  /// called again after every state.
+  bool wait_until(const std::function<bool()>& done, std::chrono::milliseconds limit) const;
+
+  /// Forgets what was recorded.
+  void clear();
+
+ private:
+  const std::string mutex_;
+  const std::function<void(const MutexState&)> hook_;
+
+  ChangeSignal signal_;
+  mutable std::mutex guard_;
+  std::vector<MutexState> states_;  // guarded by guard_
+};
+
+}  // namespace simba::testkit
