@@ -1,0 +1,85 @@
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <stop_token>
+#include <string>
+
+#include "simba/core/mutex_service_factory.hpp"
+#include "simba/locker/locker.hpp"
+
+namespace simba {
+
+/// A blocking, RAII lock over any store; also a standard TimedLockable, so `std::unique_lock` and
+/// `std::scoped_lock` work with it.
+///
+/// Not guaranteed: that the lock is still held when the next line runs. A process can be paused at
+/// any point. Give `fencing_token()` to the resource that you protect, and watch `lost()`.
+///
+/// Threads: `close()`, `unlock()` and the queries may be called from any thread. An instance is one
+/// lock: a second acquire, from whichever thread, throws until `close()`. Making an instance and
+/// acquiring start no thread.
+/// Lifetime: the destructor closes. The factory may be destroyed first.
+class SimbaLocker final : public Locker {
+ public:
+  /// Throws InvalidArgumentError where the store can not take the names. Without an id, the next
+  /// one of the host generator.
+  SimbaLocker(std::string mutex, MutexContendServiceFactory& factory);
+  SimbaLocker(std::string mutex, MutexContendServiceFactory& factory, std::string contender_id);
+  ~SimbaLocker() override;
+
+  SimbaLocker(const SimbaLocker&) = delete;
+  SimbaLocker& operator=(const SimbaLocker&) = delete;
+
+  void acquire() override;
+  void acquire(std::chrono::nanoseconds timeout) override;
+  bool acquire(std::stop_token stop) override;
+  bool try_acquire() override;
+  void close() noexcept override;
+
+  /// True while the lock is held by its local deadline.
+  bool is_held() const noexcept;
+
+  /// The token of the last acquisition, also after it was lost; 0 before the first.
+  FencingToken fencing_token() const noexcept;
+
+  /// Fires before anyone else can hold the lock. Has fired already when it is not held.
+  std::stop_token lost() const;
+
+  const std::string& mutex() const noexcept;
+  const std::string& contender_id() const noexcept;
+
+  // The names of the standard library.
+  void lock() { acquire(); }
+  bool try_lock() { return try_acquire(); }
+  void unlock() noexcept { close(); }
+
+  template <class Rep, class Period>
+  bool try_lock_for(const std::chrono::duration<Rep, Period>& timeout) {
+    return acquire_for(to_nanoseconds(timeout));
+  }
+
+  template <class TimePointClock, class Duration>
+  bool try_lock_until(const std::chrono::time_point<TimePointClock, Duration>& deadline) {
+    const auto now = TimePointClock::now();
+    return deadline > now ? try_lock_for(deadline - now) : try_acquire();
+  }
+
+ private:
+  class Impl;
+
+  bool acquire_for(std::chrono::nanoseconds timeout);
+
+  /// Rounded up; the largest value where it does not fit.
+  template <class Rep, class Period>
+  static std::chrono::nanoseconds to_nanoseconds(const std::chrono::duration<Rep, Period>& span) {
+    using Real = std::chrono::duration<long double, std::nano>;
+    if (Real{span} >= Real{std::chrono::nanoseconds::max()}) return std::chrono::nanoseconds::max();
+    if (Real{span} <= Real{0}) return std::chrono::nanoseconds::zero();
+    return std::chrono::ceil<std::chrono::nanoseconds>(span);
+  }
+
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace simba

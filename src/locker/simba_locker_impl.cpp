@@ -1,0 +1,199 @@
+#include "locker/simba_locker_impl.hpp"
+
+#include <utility>
+#include <variant>
+
+namespace simba {
+
+using detail::LockAttempt;
+using detail::Patience;
+
+namespace {
+
+/// In the largest unit that needs no fraction.
+std::string to_text(std::chrono::nanoseconds span) {
+  const std::int64_t count = span.count();
+  if (count % 1'000'000'000 == 0) return std::to_string(count / 1'000'000'000) + " s";
+  if (count % 1'000'000 == 0) return std::to_string(count / 1'000'000) + " ms";
+  if (count % 1'000 == 0) return std::to_string(count / 1'000) + " us";
+  return std::to_string(count) + " ns";
+}
+
+}  // namespace
+
+SimbaLocker::Impl::Impl(std::string mutex, std::string contender_id,
+                        MutexContendServiceFactory& factory)
+    : AbstractMutexContender{std::move(mutex), std::move(contender_id), factory.runtime()->log},
+      runtime_{factory.runtime()},
+      service_{factory.create_mutex_contend_service(
+          *this, {.executor = make_inline_executor(), .after_loss = AfterLoss::stay_out})} {}
+
+void SimbaLocker::Impl::notify_owner(const MutexState& state) {
+  {
+    const Lock lock{mutex_};
+    const MutexOwner& owner = state.after();
+    if (state.is_acquired(contender_id())) granted_ = owner.fencing_token();
+    if (!owner.is_owner(contender_id())) holder_ = owner.owner_id();
+  }
+  changed_.notify_all();
+}
+
+void SimbaLocker::Impl::on_event(const ContentionEvent& event) {
+  const auto* failed = std::get_if<AcquireFailed>(&event);
+  if (failed == nullptr) return;
+  {
+    const Lock lock{mutex_};
+    last_error_ = failed->error;
+  }
+  changed_.notify_all();
+}
+
+LockAttempt SimbaLocker::Impl::acquire(LocalTime deadline, Patience patience,
+                                       const std::stop_token& stop) {
+  const std::uint64_t life = begin();
+  if (stop.stop_requested()) {
+    set_use(Use::free);
+    return {};
+  }
+  start_service();
+
+  // Made and destroyed with no lock held: it may run at once, and its end waits for its function.
+  std::optional<std::stop_callback<Wake>> on_stop;
+  if (stop.stop_possible()) on_stop.emplace(stop, Wake{*this});
+
+  Lock lock{mutex_};
+  const auto ended = [&] {
+    return life_ != life || has_outcome(patience) || stop.stop_requested();
+  };
+  try {
+    if (!ended()) runtime_->waiter->wait_until(lock, changed_, deadline, ended);
+  } catch (...) {
+    if (life_ == life) close_service(lock);
+    throw;
+  }
+
+  if (life_ != life) throw IllegalStateError{names() + ": closed while acquiring"};
+  // Granted at the very end of the time is granted: nothing would be won by giving it back.
+  if (granted_) {
+    use_ = Use::held;
+    fencing_token_ = *granted_;
+    return {.held = true, .holder = {}, .last_error = {}};
+  }
+  LockAttempt attempt{.held = false, .holder = holder_, .last_error = last_error_};
+  close_service(lock);
+  if (const auto& error = attempt.last_error) {
+    const bool asked_in_vain = patience == Patience::ask_once && attempt.holder.empty();
+    if (asked_in_vain || !error->passes()) throw with_names(*error);
+  }
+  return attempt;
+}
+
+LockAttempt SimbaLocker::Impl::acquire_within(std::chrono::nanoseconds timeout) {
+  if (timeout <= std::chrono::nanoseconds::zero()) return acquire(never, Patience::ask_once, {});
+  const LocalTime now = runtime_->clock->now();
+  return acquire(timeout < never - now ? now + timeout : never, Patience::until_held, {});
+}
+
+/// Makes this instance ours. Returns the number of the life that begins.
+std::uint64_t SimbaLocker::Impl::begin() {
+  if (in_forked_child()) {
+    throw IllegalStateError{names() +
+                            ": the locker belongs to the parent process; make a new "
+                            "factory and locker after fork()"};
+  }
+  const Lock lock{mutex_};
+  switch (use_) {
+    case Use::free:
+      break;
+    case Use::starting:
+    case Use::acquiring:
+      throw IllegalStateError{names() + ": is being acquired already"};
+    case Use::held:
+      throw IllegalStateError{names() + ": was acquired already; close() comes first"};
+    case Use::closing:
+      throw IllegalStateError{names() + ": is still being closed"};
+  }
+  use_ = Use::starting;
+  granted_.reset();
+  holder_.clear();
+  last_error_.reset();
+  return ++life_;
+}
+
+void SimbaLocker::Impl::start_service() {
+  try {
+    service_->start();
+  } catch (...) {
+    set_use(Use::free);
+    throw;
+  }
+  set_use(Use::acquiring);
+}
+
+bool SimbaLocker::Impl::has_outcome(Patience patience) const {
+  if (granted_) return true;
+  if (patience == Patience::ask_once) return !holder_.empty() || last_error_;
+  return last_error_ && !last_error_->passes();
+}
+
+void SimbaLocker::Impl::close() noexcept {
+  if (in_forked_child()) return;
+  const auto wait = [this](Lock& lock, const auto& ready) {
+    runtime_->waiter->wait_until(lock, changed_, never, ready);
+  };
+  Lock lock{mutex_};
+  if (use_ == Use::starting) wait(lock, [this] { return use_ != Use::starting; });
+  if (use_ == Use::acquiring || use_ == Use::held) {
+    close_service(lock);
+  } else if (use_ == Use::closing && closer_ != std::this_thread::get_id()) {
+    wait(lock, [this, life = life_] { return use_ != Use::closing || life_ != life; });
+  }
+}
+
+/// Ends this life, so that nothing is held and nothing runs.
+void SimbaLocker::Impl::close_service(Lock& lock) noexcept {
+  use_ = Use::closing;
+  ++life_;
+  closer_ = std::this_thread::get_id();
+  changed_.notify_all();
+  lock.unlock();
+  service_->close();
+  lock.lock();
+  use_ = Use::free;
+  closer_ = {};
+  changed_.notify_all();
+}
+
+void SimbaLocker::Impl::set_use(Use use) noexcept {
+  const Lock lock{mutex_};
+  use_ = use;
+  changed_.notify_all();
+}
+
+std::stop_token SimbaLocker::Impl::lost() const {
+  if (!in_forked_child()) return service_->lost();
+  std::stop_source fired;
+  fired.request_stop();
+  return fired.get_token();
+}
+
+std::string SimbaLocker::Impl::names() const {
+  return "mutex [" + mutex() + "], contender [" + contender_id() + "]";
+}
+
+Error SimbaLocker::Impl::with_names(const Error& error) const {
+  return Error{error.kind(), names() + ": " + error.what()};
+}
+
+TimeoutError SimbaLocker::Impl::timeout_error(std::chrono::nanoseconds timeout,
+                                              const LockAttempt& attempt) const {
+  std::string message = names() + ": not acquired within " + to_text(timeout);
+  if (!attempt.holder.empty()) message += "; it is held by [" + attempt.holder + "]";
+  if (attempt.last_error) {
+    message += "; last store error: ";
+    message += attempt.last_error->what();
+  }
+  return TimeoutError{message};
+}
+
+}  // namespace simba

@@ -1,0 +1,253 @@
+#include "schedule/abstract_scheduler_impl.hpp"
+
+#include <utility>
+
+#include "core/log_exception.hpp"
+#include "schedule/next_run.hpp"
+#include "simba/core/contender_id_generator.hpp"
+#include "simba/core/error.hpp"
+
+namespace simba {
+
+AbstractScheduler::Impl::Impl(std::string mutex, MutexContendServiceFactory& factory,
+                              const ScheduleConfig& config, Work work, SchedulerOptions options)
+    : AbstractMutexContender{std::move(mutex),
+                             options.contender_id.empty() ? ContenderIdGenerator::host().generate()
+                                                          : std::move(options.contender_id),
+                             factory.runtime()->log},
+      runtime_{factory.runtime()},
+      config_{config},
+      work_{std::move(work)},
+      executor_{options.executor ? options.executor : runtime_->workers},
+      service_{factory.create_mutex_contend_service(
+          *this, {.executor = gate_, .after_loss = AfterLoss::contend_again})} {}
+
+std::shared_ptr<AbstractScheduler::Impl> AbstractScheduler::Impl::make(
+    std::string mutex, MutexContendServiceFactory& factory, const ScheduleConfig& config, Work work,
+    SchedulerOptions options) {
+  config.check();
+  if (!work) throw InvalidArgumentError{"the work of scheduler [" + mutex + "] is empty"};
+  auto impl = std::make_shared<Impl>(std::move(mutex), factory, config, std::move(work),
+                                     std::move(options));
+  impl->timer_ = impl->runtime_->timers->create([weak = std::weak_ptr{impl}] {
+    if (const auto self = weak.lock()) self->on_due();
+  });
+  return impl;
+}
+
+// ---- life ------------------------------------------------------------------------------------
+
+void AbstractScheduler::Impl::start() {
+  check_process("started");
+  {
+    const Lock lock{mutex_};
+    if (phase_ != Phase::idle) throw IllegalStateError{described("can not be started")};
+    phase_ = Phase::starting;
+  }
+  try {
+    service_->start();
+  } catch (...) {
+    end_stop();
+    throw;
+  }
+  {
+    const Lock lock{mutex_};
+    phase_ = Phase::started;
+    changed_.notify_all();
+  }
+  stop_if_due();  // the first run may be over already
+}
+
+void AbstractScheduler::Impl::stop() {
+  check_process("stopped");
+  Lock lock{mutex_};
+  const bool stoppable = phase_ == Phase::started || (phase_ == Phase::starting && in_work());
+  if (!stoppable || stop_due_) throw IllegalStateError{described("can not be stopped")};
+  if (in_work()) return stop_from_work(std::move(lock));
+  begin_stop(lock);
+  try {
+    service_->stop();
+  } catch (...) {
+    end_stop();
+    throw;
+  }
+  end_stop();
+}
+
+void AbstractScheduler::Impl::close() noexcept {
+  if (in_forked_child()) return;
+  Lock lock{mutex_};
+  if (in_work()) {
+    if (phase_ == Phase::starting || phase_ == Phase::started) stop_from_work(std::move(lock));
+    return;
+  }
+  if (stopper_ == std::this_thread::get_id()) return;  // inside a stop signal that our stop() fired
+  runtime_->waiter->wait_until(
+      lock, changed_, never, [this] { return phase_ == Phase::idle || phase_ == Phase::started; });
+  if (phase_ == Phase::idle) return;
+  begin_stop(lock);
+  service_->close();
+  end_stop();
+}
+
+/// The service goes on, and so keeps the mutex, until the work has returned.
+void AbstractScheduler::Impl::stop_from_work(Lock lock) noexcept {
+  stop_due_ = true;
+  end_term();
+  std::stop_source stop_work = stop_work_;
+  lock.unlock();
+  stop_work.request_stop();
+}
+
+/// Does what the work has asked for, unless somebody else does it.
+void AbstractScheduler::Impl::stop_if_due() noexcept {
+  Lock lock{mutex_};
+  if (!stop_due_ || phase_ != Phase::started || runner_ != std::thread::id{}) return;
+  begin_stop(lock);
+  service_->close();
+  end_stop();
+}
+
+void AbstractScheduler::Impl::begin_stop(Lock& lock) noexcept {
+  phase_ = Phase::stopping;
+  stopper_ = std::this_thread::get_id();
+  end_term();
+  lock.unlock();
+}
+
+void AbstractScheduler::Impl::end_stop() noexcept {
+  const Lock lock{mutex_};
+  phase_ = Phase::idle;
+  stopper_ = {};
+  stop_due_ = false;
+  changed_.notify_all();
+}
+
+bool AbstractScheduler::Impl::running() const noexcept {
+  if (in_forked_child()) return false;
+  const Lock lock{mutex_};
+  return phase_ == Phase::started && !stop_due_;
+}
+
+void AbstractScheduler::Impl::check_process(std::string_view action) const {
+  if (!in_forked_child()) return;
+  throw IllegalStateError{"scheduler [" + mutex() + "] can not be " + std::string{action} +
+                          ": it belongs to the parent process; make a new factory and scheduler "
+                          "after fork()"};
+}
+
+std::string AbstractScheduler::Impl::described(std::string_view what) const {
+  const auto state = [this]() -> std::string_view {
+    switch (phase_) {
+      case Phase::idle:
+        return "it is not started";
+      case Phase::starting:
+        return "it is being started";
+      case Phase::started:
+        return stop_due_ ? "its work has stopped it" : "it is started already";
+      case Phase::stopping:
+        return "it is being stopped";
+    }
+    return "its state is unknown";
+  };
+  return "scheduler [" + mutex() + "] " + std::string{what} + ": " + std::string{state()};
+}
+
+// ---- terms and runs --------------------------------------------------------------------------
+
+void AbstractScheduler::Impl::on_acquired(const MutexState& state) {
+  AbstractMutexContender::on_acquired(state);
+  std::stop_token lost = service_->lost();
+  const Lock lock{mutex_};
+  if (stop_due_ || phase_ == Phase::stopping) return;
+  ++term_;
+  leading_ = true;
+  lost_ = std::move(lost);
+  first_ = detail::later(runtime_->clock->now(), config_.initial_delay);
+  arm(first_);
+}
+
+/// The work is not running: the gate lets this in after it.
+void AbstractScheduler::Impl::on_released(const MutexState& state) {
+  AbstractMutexContender::on_released(state);
+  const Lock lock{mutex_};
+  end_term();
+}
+
+void AbstractScheduler::Impl::end_term() {
+  leading_ = false;
+  arm(never);
+}
+
+void AbstractScheduler::Impl::arm(LocalTime due) {
+  due_ = due;
+  timer_->arm(due);
+}
+
+void AbstractScheduler::Impl::arm_next(std::uint64_t term) {
+  if (!leading_ || term != term_) return;
+  arm(detail::next_run(config_, first_, runtime_->clock->now()));
+}
+
+void AbstractScheduler::Impl::on_due() {
+  std::uint64_t term = 0;
+  {
+    const Lock lock{mutex_};
+    if (due_ == never) return;
+    if (runtime_->clock->now() < due_) {
+      arm(due_);
+      return;
+    }
+    due_ = never;
+    term = term_;
+  }
+  submit(term);
+}
+
+void AbstractScheduler::Impl::submit(std::uint64_t term) {
+  try {
+    executor_->execute([self = shared_from_this(), term] { self->run(term); });
+  } catch (...) {
+    detail::log_current_exception(*runtime_->log, "a run of scheduler [" + mutex() +
+                                                      "] is left out, its executor refused it");
+    const Lock lock{mutex_};
+    arm_next(term);
+  }
+}
+
+void AbstractScheduler::Impl::run(std::uint64_t term) {
+  std::stop_source stop_work;
+  std::stop_token lost;
+  {
+    const Lock lock{mutex_};
+    if (!leading_ || term != term_) return;
+    if (!gate_->try_enter([self = shared_from_this(), term] { self->submit(term); })) return;
+    runner_ = std::this_thread::get_id();
+    stop_work_ = stop_work;
+    lost = lost_;
+  }
+  {
+    const std::stop_callback on_loss{lost, [&stop_work] { stop_work.request_stop(); }};
+    // The clock knows of a loss before anyone has told us, e.g. when this machine has just woken.
+    if (service_->is_owner() && !stop_work.stop_requested()) call_work(stop_work.get_token());
+  }
+  {
+    const Lock lock{mutex_};
+    runner_ = {};
+    stop_work_ = std::stop_source{std::nostopstate};
+    arm_next(term);
+  }
+  gate_->leave();
+  stop_if_due();
+}
+
+void AbstractScheduler::Impl::call_work(std::stop_token stop) noexcept {
+  try {
+    work_(std::move(stop));
+  } catch (...) {
+    detail::log_current_exception(
+        *runtime_->log, "the work of scheduler [" + mutex() + "] threw, its schedule goes on");
+  }
+}
+
+}  // namespace simba

@@ -1,0 +1,97 @@
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <stop_token>
+#include <string>
+#include <string_view>
+#include <thread>
+
+#include "schedule/work_gate.hpp"
+#include "simba/core/abstract_mutex_contender.hpp"
+#include "simba/core/fork_guard.hpp"
+#include "simba/core/runtime.hpp"
+#include "simba/schedule/abstract_scheduler.hpp"
+
+namespace simba {
+
+/// The contender of a scheduler, and its clockwork. While it leads (a term), a timer is armed for
+/// the next run, or that run is queued, or it runs.
+///
+/// Threads: every function may be called from any thread; the work and the signals of users are
+/// called with no lock held.
+/// Lifetime: shared between the scheduler and its runs, so that one that does not end in time finds
+/// everything in its place.
+class AbstractScheduler::Impl final : public AbstractMutexContender,
+                                      public std::enable_shared_from_this<Impl> {
+ public:
+  static std::shared_ptr<Impl> make(std::string mutex, MutexContendServiceFactory& factory,
+                                    const ScheduleConfig& config, Work work,
+                                    SchedulerOptions options);
+
+  /// For `make`.
+  Impl(std::string mutex, MutexContendServiceFactory& factory, const ScheduleConfig& config,
+       Work work, SchedulerOptions options);
+
+  void start();
+  void stop();
+  void close() noexcept;
+
+  bool running() const noexcept;
+  bool in_forked_child() const noexcept { return fork_guard_.in_child(); }
+  const MutexContendService& service() const noexcept { return *service_; }
+
+  void on_acquired(const MutexState& state) override;
+  void on_released(const MutexState& state) override;
+
+ private:
+  using Lock = std::unique_lock<std::mutex>;
+
+  enum class Phase { idle, starting, started, stopping };
+
+  void check_process(std::string_view action) const;
+  void stop_from_work(Lock lock) noexcept;
+  void stop_if_due() noexcept;
+  void begin_stop(Lock& lock) noexcept;
+  void end_stop() noexcept;
+  std::string described(std::string_view what) const;
+
+  void end_term();
+  void arm(LocalTime due);
+  void arm_next(std::uint64_t term);
+  void on_due();
+  void submit(std::uint64_t term);
+  void run(std::uint64_t term);
+  void call_work(std::stop_token stop) noexcept;
+  bool in_work() const noexcept { return runner_ == std::this_thread::get_id(); }
+
+  // constant after construction
+  const ForkGuard fork_guard_;
+  const std::shared_ptr<const Runtime> runtime_;
+  const ScheduleConfig config_;
+  const Work work_;
+  const std::shared_ptr<Executor> executor_;
+  const std::shared_ptr<detail::WorkGate> gate_ = std::make_shared<detail::WorkGate>();
+
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  // guarded by mutex_
+  Phase phase_ = Phase::idle;
+  bool stop_due_ = false;      // the work has called stop(): to be done when it returns
+  std::thread::id stopper_{};  // while stopping
+  bool leading_ = false;
+  std::uint64_t term_ = 0;    // a run of another term counts for nothing
+  std::stop_token lost_;      // of this term
+  LocalTime first_ = never;   // when the first run of this term is, or was, due
+  LocalTime due_ = never;     // what the timer is armed for
+  std::thread::id runner_{};  // while the work runs
+  std::stop_source stop_work_{std::nostopstate};
+  std::unique_ptr<Timer> timer_;
+
+  // The last, so that it is closed while everything that it calls is there.
+  const std::unique_ptr<MutexContendService> service_;
+};
+
+}  // namespace simba

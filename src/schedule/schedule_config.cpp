@@ -1,0 +1,36 @@
+#include "simba/schedule/schedule_config.hpp"
+
+#include <fmt/format.h>
+
+#include "simba/core/error.hpp"
+
+namespace simba {
+
+void ScheduleConfig::check() const {
+  using std::chrono::nanoseconds;
+  if (initial_delay < nanoseconds::zero()) {
+    throw InvalidArgumentError{
+        fmt::format("the initial delay of a schedule is {} ns, less than the 0 ns allowed",
+                    initial_delay.count())};
+  }
+  if (period <= nanoseconds::zero()) {
+    throw InvalidArgumentError{fmt::format(
+        "the period of a schedule is {} ns, it must be more than 0 ns", period.count())};
+  }
+}
+
+ScheduleConfig ScheduleConfig::rate(std::chrono::nanoseconds initial_delay,
+                                    std::chrono::nanoseconds period) {
+  const ScheduleConfig config{Strategy::fixed_rate, initial_delay, period};
+  config.check();
+  return config;
+}
+
+ScheduleConfig ScheduleConfig::delay(std::chrono::nanoseconds initial_delay,
+                                     std::chrono::nanoseconds period) {
+  const ScheduleConfig config{Strategy::fixed_delay, initial_delay, period};
+  config.check();
+  return config;
+}
+
+}  // namespace simba

@@ -1,0 +1,272 @@
+// Schedulers with real threads. Nothing here depends on how long anything takes.
+#include <atomic>
+#include <condition_variable>
+#include <latch>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <sys/wait.h>
+#include <thread>
+#include <unistd.h>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "simba/core/error.hpp"
+#include "simba/locker/simba_locker.hpp"
+#include "simba/memory/memory_factory.hpp"
+#include "simba/schedule/scheduler.hpp"
+#include "simba/testkit/change_signal.hpp"
+
+namespace simba {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr auto at_once_after = ScheduleConfig{ScheduleConfig::Strategy::fixed_delay, 0ns, 1us};
+constexpr auto patience = 1min;  // only a test that fails takes so long
+
+/// Returns when the token fires.
+void wait_for(std::stop_token stop) {
+  std::mutex mutex;
+  std::condition_variable_any changed;
+  std::unique_lock lock{mutex};
+  changed.wait(lock, stop, [] { return false; });
+}
+
+class SchedulerThreads : public ::testing::Test {
+ protected:
+  static std::shared_ptr<MutexServiceFactory> make_factory(std::chrono::milliseconds drain_limit,
+                                                           std::size_t workers = 2) {
+    memory::MemoryFactoryOptions options;
+    options.contention.drain_limit = drain_limit;
+    options.runtime = make_runtime({.worker_threads = workers, .log = make_null_logger()});
+    return memory::make_memory_factory(options);
+  }
+
+  const std::shared_ptr<MutexServiceFactory> factory_ = make_factory(patience);
+};
+
+TEST_F(SchedulerThreads, StopWaitsForTheRunningWorkAndHoldsTheMutexMeanwhile) {
+  std::latch begun{1};
+  std::latch may_end{1};
+  std::atomic<bool> ended{false};
+  Scheduler scheduler{"clean", *factory_, at_once_after, [&](std::stop_token stop) {
+                        begun.count_down();
+                        wait_for(stop);
+                        may_end.wait();
+                        ended = true;
+                      }};
+  scheduler.start();
+  begun.wait();
+  SimbaLocker other{"clean", *factory_};
+  {
+    const std::jthread stopping{[&] {
+      scheduler.stop();
+      EXPECT_TRUE(ended);
+    }};
+    while (scheduler.is_leader()) std::this_thread::yield();
+    EXPECT_FALSE(other.try_acquire()) << "its work still runs";
+    EXPECT_THROW(scheduler.stop(), IllegalStateError);
+    EXPECT_THROW(scheduler.start(), IllegalStateError);
+    may_end.count_down();
+    scheduler.close();  // waits for the stop() of the other thread
+    EXPECT_TRUE(ended);
+  }
+  EXPECT_TRUE(other.try_acquire());
+}
+
+TEST_F(SchedulerThreads, CloseWaitsForWorkThatHasStoppedItself) {
+  std::latch begun{1};
+  std::latch may_end{1};
+  std::atomic<bool> ended{false};
+  std::optional<Scheduler> scheduler;
+  scheduler.emplace("clean", *factory_, at_once_after, [&](const std::stop_token&) {
+    scheduler->stop();
+    begun.count_down();
+    may_end.wait();
+    ended = true;
+  });
+  scheduler->start();
+  begun.wait();
+  EXPECT_FALSE(scheduler->running());
+  EXPECT_THROW(scheduler->stop(), IllegalStateError);
+  SimbaLocker other{"clean", *factory_};
+  EXPECT_FALSE(other.try_acquire());
+  const std::jthread ending{[&] { may_end.count_down(); }};
+  scheduler->close();
+  EXPECT_TRUE(ended);
+  EXPECT_TRUE(other.try_acquire());
+}
+
+TEST_F(SchedulerThreads, WorkThatDoesNotEndDelaysTheDestructorOnlyUntilTheDrainLimit) {
+  const auto factory = make_factory(20ms);
+  std::latch begun{1};
+  std::latch may_end{1};
+  testkit::ChangeSignal changed;
+  auto resource = std::make_shared<int>(0);
+  const std::weak_ptr<int> watched = resource;
+  {
+    Scheduler scheduler{"clean", *factory, at_once_after,
+                        [&, resource = std::move(resource)](const std::stop_token&) {
+                          begun.count_down();
+                          may_end.wait();
+                          ++*resource;
+                          changed.changed();
+                        }};
+    scheduler.start();
+    begun.wait();
+  }
+  EXPECT_FALSE(watched.expired()) << "the function lives as long as its run";
+  may_end.count_down();
+  while (!watched.expired()) std::this_thread::yield();
+}
+
+TEST_F(SchedulerThreads, RunsDoNotOverlapEvenWhenStopDidNotWaitToTheEnd) {
+  const auto factory = make_factory(20ms);
+  std::latch begun{1};
+  std::latch may_end{1};
+  std::atomic<int> inside{0};
+  std::atomic<int> most{0};
+  std::atomic<int> runs{0};
+  testkit::ChangeSignal changed;
+  Scheduler scheduler{"clean", *factory, at_once_after, [&](const std::stop_token&) {
+                        most = std::max(most.load(), ++inside);
+                        if (++runs == 1) {
+                          begun.count_down();
+                          may_end.wait();
+                        }
+                        --inside;
+                        changed.changed();
+                      }};
+  scheduler.start();
+  begun.wait();
+  scheduler.stop();
+  scheduler.start();
+  EXPECT_TRUE(scheduler.running());
+  EXPECT_EQ(runs, 1);
+  may_end.count_down();
+  EXPECT_TRUE(changed.wait([&] { return runs >= 3; }, patience));
+  scheduler.stop();
+  EXPECT_EQ(most, 1);
+}
+
+TEST_F(SchedulerThreads, AnIdleSchedulerStopsWhileAllWorkersAreBusy) {
+  const auto factory = make_factory(patience, 1);
+  std::latch begun{1};
+  std::latch may_end{1};
+  Scheduler busy{"busy", *factory, at_once_after, [&](const std::stop_token&) {
+                   begun.count_down();
+                   may_end.wait();
+                 }};
+  Scheduler idle{"idle", *factory, ScheduleConfig::delay(1h, 1h), [](const std::stop_token&) {}};
+  busy.start();
+  begun.wait();
+  idle.start();
+  EXPECT_TRUE(idle.is_leader());
+  idle.stop();
+  SimbaLocker other{"idle", *factory};
+  EXPECT_TRUE(other.try_acquire());
+  may_end.count_down();
+  busy.stop();
+}
+
+TEST_F(SchedulerThreads, WithOneThreadForEverythingStopStillWorks) {
+  const auto factory = make_factory(patience, 1);
+  std::latch begun{1};
+  Scheduler scheduler{"clean", *factory, at_once_after, [&](std::stop_token stop) {
+                        begun.count_down();
+                        wait_for(stop);
+                      }};
+  scheduler.start();
+  begun.wait();
+  scheduler.stop();
+  EXPECT_FALSE(scheduler.is_leader());
+}
+
+TEST_F(SchedulerThreads, StartStopAndCloseFromManyThreadsLeaveNothingBehind) {
+  std::atomic<int> inside{0};
+  std::atomic<int> most{0};
+  Scheduler scheduler{"clean", *factory_, at_once_after, [&](const std::stop_token&) {
+                        most = std::max(most.load(), ++inside);
+                        --inside;
+                      }};
+  {
+    std::vector<std::jthread> all;
+    for (int i = 0; i < 3; ++i) {
+      all.emplace_back([&, i] {
+        for (int round = 0; round < 100; ++round) {
+          try {
+            if ((round + i) % 3 == 0) scheduler.start();
+            if ((round + i) % 3 == 1) scheduler.stop();
+            if ((round + i) % 3 == 2) scheduler.close();
+          } catch (const IllegalStateError&) {  // another thread was faster
+          }
+        }
+      });
+    }
+  }
+  scheduler.close();
+  EXPECT_FALSE(scheduler.running());
+  EXPECT_LE(most, 1);
+  SimbaLocker other{"clean", *factory_};
+  EXPECT_TRUE(other.try_acquire());
+}
+
+TEST_F(SchedulerThreads, WorkThatStopsItselfMeetsAStopFromOutside) {
+  for (int round = 0; round < 50; ++round) {
+    std::latch begun{1};
+    std::optional<Scheduler> scheduler;
+    scheduler.emplace("clean", *factory_, at_once_after, [&](const std::stop_token&) {
+      begun.count_down();
+      scheduler->close();
+    });
+    scheduler->start();
+    begun.wait();
+    if (round % 2 == 0) scheduler->close();
+    scheduler.reset();
+    SimbaLocker other{"clean", *factory_};
+    ASSERT_TRUE(other.try_acquire()) << "round " << round;
+  }
+}
+
+TEST_F(SchedulerThreads, AForkedChildNeitherWorksNorStopsNorHangs) {
+  std::latch begun{1};
+  auto scheduler =
+      std::make_unique<Scheduler>("clean", *factory_, at_once_after, [&](std::stop_token stop) {
+        begun.count_down();
+        wait_for(stop);
+      });
+  scheduler->start();
+  begun.wait();
+  const pid_t child = ::fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    ::alarm(60);  // a child that hangs is killed
+    int wrong = 0;
+    wrong += scheduler->running() ? 1 : 0;
+    wrong += scheduler->is_leader() ? 2 : 0;
+    try {
+      scheduler->stop();
+      wrong += 4;
+    } catch (const IllegalStateError&) {
+    }
+    try {
+      scheduler->start();
+      wrong += 8;
+    } catch (const IllegalStateError&) {
+    }
+    scheduler->close();
+    scheduler.reset();
+    ::_exit(wrong);
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  ASSERT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status), 0);
+  EXPECT_TRUE(scheduler->is_leader());
+  scheduler->stop();
+}
+
+}  // namespace
+}  // namespace simba
