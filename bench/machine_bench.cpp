@@ -102,6 +102,8 @@ BENCHMARK(late_answer);
 /// Prints as usual and keeps the nanoseconds per step.
 class Keeper final : public benchmark::ConsoleReporter {
  public:
+  Keeper() : ConsoleReporter{OO_Tabular} {}
+
   void ReportRuns(const std::vector<Run>& runs) override {
     ConsoleReporter::ReportRuns(runs);
     for (const Run& run : runs) {

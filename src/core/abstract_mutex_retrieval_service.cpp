@@ -56,8 +56,6 @@ void AbstractMutexRetrievalService::stop() {
 
 void AbstractMutexRetrievalService::close() noexcept {
   if (in_forked_child()) return;
-  // Another thread that is starting or stopping the service gets as long as it may need at most.
-  const LocalTime deadline = runtime_->clock->now() + 2 * drain_limit_ + std::chrono::seconds{10};
   try {
     while (true) {
       std::unique_lock lock{mutex_};
@@ -70,10 +68,10 @@ void AbstractMutexRetrievalService::close() noexcept {
       if (status_ == ServiceStatus::initial) return;
       // In a callback: whoever stops this service waits for this very callback.
       if (dispatcher_->running_in_this_thread()) return;
-      const bool changed = runtime_->waiter->wait_until(lock, status_changed_, deadline, [&] {
+      // Whoever starts or stops it has its own bounds.
+      runtime_->waiter->wait_until(lock, status_changed_, never, [&] {
         return status_ == ServiceStatus::running || status_ == ServiceStatus::initial;
       });
-      if (!changed) return;
     }
   } catch (const std::exception& e) {
     runtime_->log->log(LogLevel::error, std::string{"closing a service failed: "} + e.what());

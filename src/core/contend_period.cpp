@@ -14,7 +14,7 @@ namespace {
 using std::chrono::nanoseconds;
 
 // Far from overflow, and longer than any sensible spread.
-constexpr std::chrono::milliseconds jitter_limit = std::chrono::hours{24 * 365};
+constexpr std::chrono::milliseconds jitter_limit = std::chrono::hours{24 * 366};
 
 void check(const JitterBounds& jitter) {
   if (jitter.low > jitter.high) {

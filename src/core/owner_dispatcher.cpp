@@ -13,6 +13,12 @@ void log_escaped(Logger& log, const std::string& mutex, std::string_view what) {
                                "; the exception is dropped, contention goes on");
 }
 
+void log_refused(Logger& log, const std::string& mutex, std::string_view what) {
+  log.log(LogLevel::error, "the executor given for callbacks of mutex [" + mutex +
+                               "] refused a task: " + std::string{what} +
+                               "; the runtime's own runs it");
+}
+
 }  // namespace
 
 OwnerDispatcher::OwnerDispatcher(MutexRetriever& retriever, std::shared_ptr<Executor> executor,
@@ -62,6 +68,7 @@ void OwnerDispatcher::resume() {
   {
     const std::lock_guard lock{mutex_};
     held_ = false;
+    idle_.notify_all();
   }
   deliver();
 }
@@ -81,14 +88,20 @@ void OwnerDispatcher::deliver() {
   if (held_ || scheduled_ || queue_.empty()) return;
   scheduled_ = true;
   lock.unlock();
+  const auto run = [self = shared_from_this()] { self->run_queue(); };
   try {
-    executor_->execute([self = shared_from_this()] { self->run_queue(); });
+    executor_->execute(run);
+    return;
   } catch (const std::exception& e) {
-    lock.lock();
+    log_refused(*runtime_->log, retriever_.mutex(), e.what());
+  } catch (...) {
+    log_refused(*runtime_->log, retriever_.mutex(), "an unknown exception");
+  }
+  try {
+    runtime_->callbacks->execute(run);
+  } catch (...) {
+    const std::lock_guard relock{mutex_};
     scheduled_ = false;
-    lock.unlock();
-    runtime_->log->log(LogLevel::error, "the executor for callbacks of mutex [" +
-                                            retriever_.mutex() + "] refused a task: " + e.what());
   }
 }
 

@@ -73,6 +73,7 @@ LocalTime ContentionMachine::in_ttl_until() const noexcept {
 
 void ContentionMachine::on(const Start& /*event*/, LocalTime now, Actions& /*actions*/) {
   wanted_ = true;
+  ++life_;
   begin_contending(now + plan_->initial_delay);
 }
 
@@ -132,6 +133,7 @@ void ContentionMachine::on(const Drained& event, LocalTime now, Actions& /*actio
 }
 
 void ContentionMachine::on(const Answered& event, LocalTime now, Actions& actions) {
+  if (event.answer.record() != nullptr) see(*event.answer.record());
   if (event.request.epoch != epoch_) {
     answered_out_of_epoch(event, now, actions);
     return;
@@ -153,6 +155,14 @@ void ContentionMachine::on(const Answered& event, LocalTime now, Actions& action
 
 void ContentionMachine::on(const Noticed& event, LocalTime now, Actions& actions) {
   const Notice& notice = event.notice;
+  if (event.life != life_) {
+    // Of a subscription that is over. Only a grant matters: nobody else will give it back.
+    if (notice.kind == Notice::Kind::granted && notice.record && is_mine(*notice.record)) {
+      give_back(notice.record->fencing_token, now, actions);
+      see(*notice.record);
+    }
+    return;
+  }
   switch (notice.kind) {
     case Notice::Kind::changed:
       change_noticed(notice, now, actions);
@@ -174,6 +184,7 @@ void ContentionMachine::on(const Noticed& event, LocalTime now, Actions& actions
       }
       break;
   }
+  if (notice.record) see(*notice.record);
 }
 
 // ---- time ----------------------------------------------------------------------------------
@@ -408,10 +419,14 @@ void ContentionMachine::grant_noticed(const Notice& notice, LocalTime now, Actio
   const LeaseRecord& record = *notice.record;
   if (phase_ != Phase::contending) {
     give_back(record.fencing_token, now, actions);
-  } else if (!record.counted_from || record.fencing_token <= last_token_ ||
+  } else if (!record.counted_from || record.fencing_token <= seen_token_ ||
              !believe_grant(record, *record.counted_from, now, actions)) {
     hint(now);
   }
+}
+
+void ContentionMachine::see(const LeaseRecord& record) noexcept {
+  seen_token_ = std::max(seen_token_, record.fencing_token);
 }
 
 // A grant that nobody waits for. A life that contends will get it by asking; one that owns knows.

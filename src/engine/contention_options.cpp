@@ -80,6 +80,9 @@ ContentionPlan::ContentionPlan(const ContentionOptions& options)
       or_derived(options.request_timeout, "request_timeout", one,
                  std::min(std::chrono::floor<milliseconds>((own_lease - renew_after) / 4),
                           milliseconds{5'000}));
+  check(request_timeout < own_lease - renew_after, "request_timeout", text(request_timeout),
+        "less than what is left of the lease when a renewal is due = " +
+            text(own_lease - renew_after));
   release_wait = or_derived(options.release_wait, "release_wait", zero, request_timeout);
 }
 
@@ -90,7 +93,7 @@ nanoseconds ContentionPlan::without_drift(nanoseconds span) const noexcept {
 WorstCases worst_cases(const ContentionPlan& plan) noexcept {
   const nanoseconds drift = plan.lease() - plan.without_drift(plan.lease());
   const nanoseconds take_over =
-      plan.lease() + drift + std::max(plan.jitter.high, plan.retry_min) + plan.request_timeout;
+      plan.lease() + drift + std::max(plan.jitter.high, 2 * plan.retry_min) + plan.request_timeout;
   return WorstCases{
       .step_down = plan.without_drift(plan.lease()) - plan.margin,
       .take_over = take_over,

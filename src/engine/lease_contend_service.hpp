@@ -16,8 +16,10 @@ class LeaseContendService final : public AbstractMutexContendService {
                       std::chrono::nanoseconds renew_phase);
   ~LeaseContendService() override;
 
-  bool is_owner() const noexcept override { return contention_->is_owner(); }
-  bool is_in_ttl() const noexcept override { return contention_->is_in_ttl(); }
+  bool is_owner() const noexcept override { return is_active(status()) && contention_->is_owner(); }
+  bool is_in_ttl() const noexcept override {
+    return is_active(status()) && contention_->is_in_ttl();
+  }
   std::stop_token lost() const override { return contention_->lost(); }
   FencingToken fencing_token() const noexcept override { return contention_->fencing_token(); }
 

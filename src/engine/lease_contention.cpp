@@ -47,19 +47,23 @@ LeaseContention::~LeaseContention() {
   static_cast<void>(timer_.release());
 }
 
-void LeaseContention::start() { post(Start{}); }
+void LeaseContention::start() {
+  log_debug("starts to contend");
+  post(Start{});
+}
 
 void LeaseContention::stop() {
+  log_debug("stops to contend");
   // At once and on this thread: a callback or a worker that waits for it may be what we wait for.
   signal_.source().request_stop();
-  dispatcher_->resume();
   {
     const std::lock_guard lock{mutex_};
     settled_ = false;
   }
   const LocalTime drain_until = runtime_->clock->now() + plan_->drain_limit;
   mailbox_.post_and_wait(Stop{}, *this, *runtime_->waiter, drain_until);
-  dispatcher_->deliver();
+  signal_.source().request_stop();  // of an ownership that began meanwhile
+  dispatcher_->resume();
   if (!dispatcher_->quiesce(drain_until)) {
     runtime_->log->log(LogLevel::error,
                        named(request_) + "a callback has not returned within the drain limit of " +
@@ -89,12 +93,11 @@ bool LeaseContention::is_in_ttl() const noexcept {
 }
 
 std::stop_token LeaseContention::lost() const {
-  return fork_guard_.in_child() ? OwnershipSignal{}.token() : signal_.token();
+  return is_owner() ? signal_.token() : OwnershipSignal{}.token();
 }
 
 void LeaseContention::post(MachineEvent event) {
-  mailbox_.post(std::move(event), *this);
-  dispatcher_->deliver();
+  if (mailbox_.post(std::move(event), *this)) dispatcher_->deliver();
 }
 
 void LeaseContention::handle(const MachineEvent& event) {
@@ -103,6 +106,8 @@ void LeaseContention::handle(const MachineEvent& event) {
     perform(actions);
   } catch (const std::exception& e) {
     runtime_->log->log(LogLevel::error, named(request_) + "internal error: " + e.what());
+  } catch (...) {
+    runtime_->log->log(LogLevel::error, named(request_) + "internal error of unknown kind");
   }
 }
 
@@ -118,12 +123,15 @@ void LeaseContention::rest() {
   }
 }
 
-// The order is the one that `Actions` states. Ownership is withdrawn before anything else, and
-// believed only after its loss signal exists.
+// The order is the one that `Actions` states. Ownership is withdrawn before anything else, believed
+// only after its loss signal exists, and told only after it is believed.
 void LeaseContention::perform(Actions& actions) {
-  if (actions.granted) begin_ownership(std::move(*actions.granted));
+  if (actions.granted) begin_ownership(*actions.granted);
   owned_until_ = machine_.owned_until();
   in_ttl_until_ = machine_.in_ttl_until();
+  if (actions.granted) {
+    dispatcher_->publish(to_owner(std::move(*actions.granted), runtime_->clock));
+  }
   if (actions.renewed) {
     log_recovery();
     dispatcher_->refresh(to_owner(std::move(*actions.renewed), runtime_->clock));
@@ -147,11 +155,10 @@ void LeaseContention::perform(Actions& actions) {
   if (actions.settled) finish();
 }
 
-void LeaseContention::begin_ownership(OwnerView view) {
+void LeaseContention::begin_ownership(const OwnerView& view) {
   log_recovery();
   signal_.begin(view.fencing_token);
   fencing_token_ = view.fencing_token;
-  dispatcher_->publish(to_owner(std::move(view), runtime_->clock));
 }
 
 // On its own thread, since it runs callbacks of the user; on_released, and with it the release,
@@ -160,10 +167,15 @@ void LeaseContention::fire_loss_signal() {
   std::stop_source source = signal_.source();
   if (source.stop_requested()) return;  // by stop(), on the thread of its caller
   dispatcher_->hold();
-  runtime_->signals->execute([source, dispatcher = dispatcher_]() mutable {
+  auto fire = [source, dispatcher = dispatcher_]() mutable {
     source.request_stop();
     dispatcher->resume();
-  });
+  };
+  try {
+    runtime_->signals->execute(fire);
+  } catch (...) {  // rather on this thread than not at all
+    fire();
+  }
 }
 
 void LeaseContention::observe(OwnerView view) {
@@ -181,9 +193,11 @@ void LeaseContention::watch(Actions::Watching watching) {
   if (watching == Actions::Watching::end) watch_.reset();
   if (watching != Actions::Watching::begin) return;
   try {
-    watch_ = store_->watch(request_, [weak = weak_from_this()](const Notice& notice) {
-      if (const auto self = weak.lock()) self->post(Noticed{.notice = notice});
-    });
+    watch_ = store_->watch(request_,
+                           [weak = weak_from_this(), life = machine_.life()](const Notice& notice) {
+                             if (const auto self = weak.lock())
+                               self->post(Noticed{.notice = notice, .life = life});
+                           });
   } catch (const std::exception& e) {  // only a hint: without it a release is noticed later
     runtime_->log->log(LogLevel::warn, named(request_) + "can not watch the mutex: " + e.what());
   }
@@ -203,12 +217,15 @@ void LeaseContention::send(const Request& request) {
 void LeaseContention::hand_over(const Request& request, AnswerHandler handler) {
   switch (request.kind) {
     case Request::Kind::acquire:
+      log_debug("asks for the mutex");
       store_->acquire(request_, std::move(handler));
       break;
     case Request::Kind::guard:
+      log_debug("renews its lease");
       store_->guard(request_, std::move(handler));
       break;
     case Request::Kind::release:
+      log_debug("gives the mutex back, or leaves the queue");
       store_->release(request_, request.token, std::move(handler));
       break;
   }
@@ -236,6 +253,11 @@ void LeaseContention::log_failure(const ContentionEvent& event) {
   const bool renewing = std::holds_alternative<RenewalFailed>(event);
   runtime_->log->log(level, named(request_) + (renewing ? "renewal" : "acquisition") +
                                 " failed, trying again: " + error->what());
+}
+
+void LeaseContention::log_debug(std::string_view what) {
+  if (!runtime_->log->enabled(LogLevel::debug)) return;
+  runtime_->log->log(LogLevel::debug, named(request_) + std::string{what});
 }
 
 void LeaseContention::log_recovery() {

@@ -6,6 +6,7 @@
 #include <mutex>
 #include <optional>
 #include <stop_token>
+#include <string_view>
 
 #include "simba/core/fork_guard.hpp"
 #include "simba/core/mutex_contender.hpp"
@@ -55,7 +56,7 @@ class LeaseContention : public std::enable_shared_from_this<LeaseContention> {
   void handle(const MachineEvent& event);
   void rest();
   void perform(Actions& actions);
-  void begin_ownership(OwnerView view);
+  void begin_ownership(const OwnerView& view);
   void fire_loss_signal();
   void observe(OwnerView view);
   void watch(Actions::Watching watching);
@@ -64,6 +65,7 @@ class LeaseContention : public std::enable_shared_from_this<LeaseContention> {
   void tell(ContentionEvent event);
   void log_failure(const ContentionEvent& event);
   void log_recovery();
+  void log_debug(std::string_view what);
   void arm_timer();
   void finish();
 

@@ -24,8 +24,7 @@ class LeaseRetrieval : public std::enable_shared_from_this<LeaseRetrieval> {
   }
 
   void post(RetrievalEvent event) {
-    mailbox_.post(std::move(event), *this);
-    dispatcher_->deliver();
+    if (mailbox_.post(std::move(event), *this)) dispatcher_->deliver();
   }
 
   void stop(LocalTime deadline) {
@@ -47,18 +46,26 @@ class LeaseRetrieval : public std::enable_shared_from_this<LeaseRetrieval> {
   }
 
   void rest() {
-    if (!timer_) {
-      timer_ = runtime_->timers->create([weak = weak_from_this()] {
-        if (const auto self = weak.lock()) self->post(Tick{});
-      });
+    try {
+      if (!timer_) {
+        timer_ = runtime_->timers->create([weak = weak_from_this()] {
+          if (const auto self = weak.lock()) self->post(Tick{});
+        });
+      }
+      timer_->arm(machine_.wake_at());
+    } catch (const std::exception& e) {
+      log(LogLevel::error, std::string{"internal error: "} + e.what());
     }
-    timer_->arm(machine_.wake_at());
   }
 
   void begin_watch() {
-    watch_ = store_->watch(request_, [weak = weak_from_this()](const Notice& notice) {
-      if (const auto self = weak.lock()) self->post(Noticed{.notice = notice});
-    });
+    try {
+      watch_ = store_->watch(request_, [weak = weak_from_this()](const Notice& notice) {
+        if (const auto self = weak.lock()) self->post(Noticed{.notice = notice});
+      });
+    } catch (const std::exception& e) {  // only a hint: without it a change is seen later
+      log(LogLevel::warn, std::string{"can not watch the mutex: "} + e.what());
+    }
   }
 
   void perform(RetrievalActions actions) {
@@ -68,11 +75,17 @@ class LeaseRetrieval : public std::enable_shared_from_this<LeaseRetrieval> {
           std::string{"looking for the owner failed, trying again: "} + actions.failed->what());
       failing_ = actions.failed->kind();
     }
-    if (actions.look) {
-      store_->retrieve(request_,
-                       [self = shared_from_this(), look = *actions.look](LeaseAnswer answer) {
-                         self->post(Looked{.look = look, .answer = std::move(answer)});
-                       });
+    if (actions.look) look(*actions.look);
+  }
+
+  void look(const Look& look) {
+    AnswerHandler handler = [self = shared_from_this(), look](LeaseAnswer answer) {
+      self->post(Looked{.look = look, .answer = std::move(answer)});
+    };
+    try {
+      store_->retrieve(request_, handler);
+    } catch (const std::exception& e) {
+      handler(Error{ErrorKind::internal, std::string{"the store threw: "} + e.what()});
     }
   }
 

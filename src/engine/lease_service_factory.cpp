@@ -1,17 +1,42 @@
 #include "simba/engine/lease_service_factory.hpp"
 
+#include <string>
 #include <utility>
 
 #include "engine/lease_contend_service.hpp"
 #include "engine/lease_retrieval_service.hpp"
+#include "simba/core/error.hpp"
 
 namespace simba::engine {
+
+namespace {
+
+template <class T>
+std::shared_ptr<T> given(std::shared_ptr<T> part, const char* what) {
+  if (!part) throw InvalidArgumentError{std::string{"a factory needs "} + what + "; it is empty"};
+  return part;
+}
+
+std::shared_ptr<const Runtime> complete(std::shared_ptr<const Runtime> runtime) {
+  given(runtime, "a runtime");
+  given(runtime->clock, "a runtime with a clock");
+  given(runtime->timers, "a runtime with timers");
+  given(runtime->callbacks, "a runtime with an executor for callbacks");
+  given(runtime->workers, "a runtime with an executor for work");
+  given(runtime->signals, "a runtime with an executor for loss signals");
+  given(runtime->waiter, "a runtime with a waiter");
+  given(runtime->random, "a runtime with randomness");
+  given(runtime->log, "a runtime with a log");
+  return runtime;
+}
+
+}  // namespace
 
 LeaseServiceFactory::LeaseServiceFactory(std::shared_ptr<LeaseStore> store,
                                          std::shared_ptr<const Runtime> runtime,
                                          const ContentionOptions& options)
-    : store_{std::move(store)},
-      runtime_{std::move(runtime)},
+    : store_{given(std::move(store), "a store")},
+      runtime_{complete(std::move(runtime))},
       plan_{std::make_shared<const ContentionPlan>(options)},
       renew_phase_{runtime_->random->between(std::chrono::nanoseconds{0}, plan_->ttl)} {}
 

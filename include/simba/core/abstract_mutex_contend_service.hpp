@@ -12,7 +12,10 @@ namespace simba {
 
 /// A service that contends; how, is left to `start_contend` and `stop_contend`.
 ///
-/// A derived class calls `close()` in its destructor, while its overrides still exist.
+/// Threads: calls of `notify_owner` must not overlap. The rest as for every service.
+/// Lifetime: a derived class calls `close()` in its destructor, while its overrides still exist.
+/// Not guaranteed here: that the loss signal fires by the clock. A derived class publishes the end
+/// of its lease in time; `is_owner()` reads the clock by itself.
 class AbstractMutexContendService : public AbstractMutexRetrievalService,
                                     public MutexContendService {
  public:

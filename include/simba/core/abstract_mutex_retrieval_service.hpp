@@ -16,7 +16,8 @@ namespace simba {
 /// The life of a service and the way to its retriever; what a store does in between is left open.
 /// The lowest extension point, for a store that does not fit the `LeaseStore` port.
 ///
-/// A derived class calls `close()` in its destructor, while its overrides still exist.
+/// Threads: as for every service; `notify_owner` may be called from any thread.
+/// Lifetime: a derived class calls `close()` in its destructor, while its overrides still exist.
 class AbstractMutexRetrievalService : public virtual MutexRetrievalService {
  public:
   ~AbstractMutexRetrievalService() override;

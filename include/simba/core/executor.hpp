@@ -9,6 +9,8 @@ namespace simba {
 ///
 /// Threads: `execute` may be called from any thread. Tasks may run at the same time and in any
 /// order; Simba orders the callbacks of one service itself.
+/// Lifetime: the last holder may let go of an executor inside one of its own tasks, so a destructor
+/// must not join the thread it runs on.
 class Executor {
  public:
   virtual ~Executor() = default;

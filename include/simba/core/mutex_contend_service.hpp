@@ -9,6 +9,9 @@
 namespace simba {
 
 /// Contends for one mutex on behalf of one contender.
+///
+/// Not guaranteed: that the mutex is still owned when the next line runs. A process can be paused
+/// at any point; what protects a resource from that is the fencing token.
 class MutexContendService : public virtual MutexRetrievalService {
  public:
   virtual MutexContender& contender() const noexcept = 0;
@@ -23,7 +26,8 @@ class MutexContendService : public virtual MutexRetrievalService {
 
   /// Fires when the present ownership ends: at a loss, before anyone else can own the mutex, and at
   /// `stop()`, before the store hears of the release. Has fired already when there is none.
-  /// Callbacks registered on the token run on one thread of the runtime: keep them short.
+  /// Callbacks registered on the token run on one thread of the runtime, or on that of the caller
+  /// of `stop()`: keep them short.
   virtual std::stop_token lost() const = 0;
 
   /// The token of the present ownership; of the last one when it is over; 0 before the first.

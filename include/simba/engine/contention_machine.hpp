@@ -38,6 +38,7 @@ struct Answered {
 };
 struct Noticed {
   Notice notice;
+  std::uint64_t life = 0;  ///< in which life the subscription was made
 };
 
 using MachineEvent = std::variant<Start, Stop, Tick, Drained, Answered, Noticed>;
@@ -88,6 +89,10 @@ class ContentionMachine {
 
   Phase phase() const noexcept { return phase_; }
 
+  /// How often it was started. A notice says in which life its subscription was made: one that is
+  /// under way when its life ends must not be taken for news of the next.
+  std::uint64_t life() const noexcept { return life_; }
+
   /// When to step with `Tick` unless something else happens first.
   LocalTime wake_at() const noexcept;
 
@@ -128,6 +133,7 @@ class ContentionMachine {
   void change_noticed(const Notice& notice, LocalTime now, Actions& actions);
   void grant_noticed(const Notice& notice, LocalTime now, Actions& actions);
   void give_back(FencingToken token, LocalTime now, Actions& actions);
+  void see(const LeaseRecord& record) noexcept;
   void hint(LocalTime now);
 
   void new_epoch();
@@ -148,6 +154,7 @@ class ContentionMachine {
 
   Phase phase_ = Phase::idle;
   bool wanted_ = false;      // between Start and Stop
+  std::uint64_t life_ = 0;   // grows with every Start
   std::uint64_t epoch_ = 0;  // grows with every phase: answers of another epoch change nothing
   std::uint64_t requests_ = 0;
   std::uint64_t drains_ = 0;
@@ -163,7 +170,8 @@ class ContentionMachine {
   LocalLease lease_{};           // while lease_held_
   bool at_risk_ = false;         // of this lease, told already
   FencingToken token_ = 0;       // of the present ownership, as the contender knows it
-  FencingToken last_token_ = 0;  // the newest that the store has told us
+  FencingToken last_token_ = 0;  // the newest of ours that the store has told us
+  FencingToken seen_token_ = 0;  // the greatest of anyone
   LocalTime drain_until_ = never;
 
   FencingToken release_token_ = 0;

@@ -13,7 +13,8 @@ namespace simba::engine {
 /// Threads: may be used from any thread at the same time.
 class LeaseServiceFactory final : public MutexServiceFactory {
  public:
-  /// Throws InvalidArgumentError where the options contradict each other.
+  /// Throws InvalidArgumentError where the options contradict each other, or the store, the runtime
+  /// or a part of it is missing.
   LeaseServiceFactory(std::shared_ptr<LeaseStore> store, std::shared_ptr<const Runtime> runtime,
                       const ContentionOptions& options = {});
 

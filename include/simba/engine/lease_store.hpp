@@ -76,7 +76,8 @@ class Watch {
 /// Each request is answered exactly once, by calling its handler, inside the call or later, on any
 /// thread, also when the store is out of reach or is being destroyed. No request blocks.
 ///
-/// Each operation is atomic, and the store's own clock alone decides.
+/// Each operation is atomic, and the store's own clock alone decides. It lets nobody else in before
+/// a granted lease is over, unless the owner releases or someone forces it.
 ///
 /// Threads: every function may be called from any thread at the same time. Handlers are called with
 /// no lock held.

@@ -23,10 +23,12 @@ namespace simba::engine {
 template <class Event>
 class Mailbox {
  public:
+  /// Says whether this call has handled the event, and all that came meanwhile. If not, the thread
+  /// that is in a handler now does it later.
   template <class Handler>
-  void post(Event event, Handler& handler) {
+  bool post(Event event, Handler& handler) {
     std::unique_lock lock{mutex_};
-    run(lock, std::move(event), handler);
+    return run(lock, std::move(event), handler);
   }
 
   /// Also waits, at most until `deadline`, until the event has been handled, be it by another
@@ -42,10 +44,10 @@ class Mailbox {
 
  private:
   template <class Handler>
-  void run(std::unique_lock<std::mutex>& lock, Event event, Handler& handler) {
+  bool run(std::unique_lock<std::mutex>& lock, Event event, Handler& handler) {
     ++posted_;
     events_.push_back(std::move(event));
-    if (runner_ != std::thread::id{}) return;
+    if (runner_ != std::thread::id{}) return false;
     runner_ = std::this_thread::get_id();
     while (!events_.empty()) {
       std::vector<Event> batch = std::exchange(events_, {});
@@ -61,6 +63,7 @@ class Mailbox {
       handled_changed_.notify_all();
     }
     runner_ = std::thread::id{};
+    return true;
   }
 
   std::mutex mutex_;

@@ -40,11 +40,8 @@ class SimbaLocker final : public Locker {
   /// True while the lock is held by its local deadline.
   bool is_held() const noexcept;
 
-  /// The token of the last acquisition, also after it was lost; 0 before the first.
-  FencingToken fencing_token() const noexcept;
-
-  /// Fires before anyone else can hold the lock. Has fired already when it is not held.
-  std::stop_token lost() const;
+  FencingToken fencing_token() const noexcept override;
+  std::stop_token lost() const override;
 
   const std::string& mutex() const noexcept;
   const std::string& contender_id() const noexcept;

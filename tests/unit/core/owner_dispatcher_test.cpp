@@ -99,15 +99,15 @@ TEST_F(OwnerDispatcherTest, QuiesceOnAThreadOfTheExecutorRunsTheQueueItself) {
   EXPECT_EQ(order_, "1");
 }
 
-TEST_F(OwnerDispatcherTest, AnExecutorThatRefusesATaskIsLoggedAndAskedAgainNextTime) {
+TEST_F(OwnerDispatcherTest, WhatAnExecutorRefusesIsLoggedAndRunByTheRuntime) {
   class Refusing : public Executor {
    public:
-    void execute(std::function<void()> task) override {
-      if (refuses) throw std::runtime_error{"closed for today"};
-      task();
+    void execute(std::function<void()> /*task*/) override {
+      if (++calls % 2 == 0) throw 42;
+      throw std::runtime_error{"closed for today"};
     }
     bool running_in_this_thread() const noexcept override { return false; }
-    bool refuses = true;
+    int calls = 0;
   };
   const auto refusing = std::make_shared<Refusing>();
   const auto dispatcher =
@@ -115,9 +115,13 @@ TEST_F(OwnerDispatcherTest, AnExecutorThatRefusesATaskIsLoggedAndAskedAgainNextT
   dispatcher->post([&] { order_ += "1"; });
   dispatcher->deliver();
   EXPECT_TRUE(runtime_.log().contains("closed for today"));
-  refusing->refuses = false;
-  dispatcher->deliver();
+  runtime_.run_ready();
   EXPECT_EQ(order_, "1");
+  dispatcher->post([&] { order_ += "2"; });
+  dispatcher->deliver();
+  EXPECT_TRUE(runtime_.log().contains("an unknown exception"));
+  runtime_.run_ready();
+  EXPECT_EQ(order_, "12");
 }
 
 TEST(OwnerDispatcherThreads, QuiesceWaitsForATaskOnAnotherThreadUntilItsDeadline) {

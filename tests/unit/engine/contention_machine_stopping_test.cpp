@@ -193,6 +193,38 @@ TEST(ContentionMachineStopping, AGrantNoticeAfterTheStopIsGivenBack) {
   EXPECT_EQ(late.give_back.value().token, 6U);
 }
 
+TEST(ContentionMachineStopping, AGrantNoticeOfAnEarlierLifeIsNotBelievedByTheNext) {
+  MachineDriver driver;
+  driver.answer(driver.started(), driver.held("other", 3));
+  LeaseRecord granted = driver.mine(5);
+  granted.counted_from = driver.now();
+  const Noticed late{.notice = Notice{.kind = Notice::Kind::granted, .record = granted},
+                     .life = driver.machine().life()};
+  // The notice is under way while the contender stops, learns of the grant and gives it back.
+  const Actions stopping = driver.step(Stop{});
+  const Actions again = driver.answer(stopping.send.value(), driver.mine(5));
+  driver.answer(again.send.value(), MachineDriver::free());
+  // Another owns when the next life asks; only now the notice arrives.
+  driver.answer(driver.started(), driver.held("third", 6));
+  EXPECT_FALSE(driver.step(late).granted);
+  EXPECT_EQ(driver.phase(), Phase::contending);
+  Noticed repeated = late;
+  repeated.life = driver.machine().life();
+  EXPECT_FALSE(driver.step(repeated).granted) << "a token that is not greater than all seen";
+}
+
+TEST(ContentionMachineStopping, OtherNoticesOfAnEarlierLifeChangeNothing) {
+  MachineDriver driver;
+  driver.own(1);
+  const Actions stopping = driver.step(Stop{});
+  const Actions drained = driver.step(Drained{.drain = stopping.drain.value()});
+  driver.answer(drained.send.value(), MachineDriver::free());
+  driver.own(2);
+  const Noticed late{.notice = Notice{.kind = Notice::Kind::revoked}, .life = 1};
+  EXPECT_FALSE(driver.step(late).lost);
+  EXPECT_EQ(driver.phase(), Phase::owning);
+}
+
 TEST(ContentionMachineStopping, HintsAfterTheStopChangeNothing) {
   MachineDriver driver;
   driver.answer(driver.started(), driver.held("other", 3));

@@ -87,6 +87,8 @@ TEST(ContentionOptions, AreRefusedWithTheValueAndItsBound) {
               AllOf(HasSubstr("renew_at_percent is 101"), HasSubstr("[1, 100]")));
   EXPECT_THAT(refusal([](auto& o) { o.clock_drift_ppm = -1; }), HasSubstr("clock_drift_ppm is -1"));
   EXPECT_THAT(refusal([](auto& o) { o.request_timeout = 0ms; }), HasSubstr("request_timeout is 0"));
+  EXPECT_THAT(refusal([](auto& o) { o.request_timeout = 10s; }),
+              AllOf(HasSubstr("request_timeout is 10000 ms"), HasSubstr("9492 ms")));
   EXPECT_THAT(refusal([](auto& o) {
                 o.retry_min = 10ms;
                 o.retry_max = 9ms;

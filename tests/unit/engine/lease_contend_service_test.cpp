@@ -12,6 +12,7 @@
 #include "simba/testkit/fault_store.hpp"
 #include "simba/testkit/manual_runtime.hpp"
 #include "simba/testkit/recording_contender.hpp"
+#include "simba/testkit/recording_retriever.hpp"
 
 namespace simba::engine {
 namespace {
@@ -459,6 +460,75 @@ TEST_F(LeaseContendServiceTest, NamesThatTheStoreCanNotTakeAreRefusedWithTheBoun
   EXPECT_THAT(refusal(long_id), HasSubstr("128"));
 }
 
+TEST_F(LeaseContendServiceTest, IsNotOwnerAnyMoreWhenStopFiresTheLossSignal) {
+  Party a{*this, "a"};
+  a.service->start();
+  bool owner_when_fired = true;
+  const std::stop_callback on_lost{a.service->lost(),
+                                   [&] { owner_when_fired = a.service->is_owner(); }};
+  a.service->stop();
+  EXPECT_FALSE(owner_when_fired);
+}
+
+TEST_F(LeaseContendServiceTest, StoppingInsideTheLossSignalWaitsForNobody) {
+  Party a{*this, "a", {}, {.executor = make_inline_executor()}};
+  a.service->start();
+  const std::stop_callback on_lost{a.service->lost(), [&] { a.service->stop(); }};
+  runtime_.clock().advance(1h);  // paused past the lease
+  const LocalTime woken = runtime_.now();
+  runtime_.run_ready();
+  EXPECT_EQ(a.service->status(), ServiceStatus::initial);
+  EXPECT_EQ(runtime_.now(), woken);
+  EXPECT_EQ(a.contender.acquisitions(), a.contender.releases());
+}
+
+TEST_F(LeaseContendServiceTest, TheLossSignalAskedForAfterAPauseHasFiredBeforeAnythingElseHasRun) {
+  Party a{*this, "a"};
+  a.service->start();
+  runtime_.clock().advance(1h);
+  EXPECT_TRUE(a.service->lost().stop_requested());
+}
+
+TEST_F(LeaseContendServiceTest, StoppingInsideAnEventOnAnInlineExecutorDeliversOnReleased) {
+  Party* party = nullptr;
+  std::size_t released_when_stop_returned = 99;
+  RecordingHooks hooks;
+  hooks.on_event = [&](const ContentionEvent& event) {
+    if (!std::holds_alternative<AtRisk>(event)) return;
+    party->service->stop();
+    released_when_stop_returned = party->contender.releases();
+  };
+  Party a{*this, "a", hooks, {.executor = make_inline_executor()}};
+  party = &a;
+  a.service->start();
+  runtime_.clock().advance(12s);  // past the ttl: at risk, and a renewal is due at the same moment
+  runtime_.run_ready();
+  EXPECT_EQ(released_when_stop_returned, 1U);
+  EXPECT_EQ(a.service->status(), ServiceStatus::initial);
+  Party b{*this, "b"};
+  b.service->start();
+  EXPECT_TRUE(b.service->is_owner());
+}
+
+TEST_F(LeaseContendServiceTest, SaysWhatItDoesAtDebugLevel) {
+  Party a{*this, "a"};
+  a.service->start();
+  runtime_.advance(10s);
+  a.service->stop();
+  EXPECT_TRUE(logged("starts to contend"));
+  EXPECT_TRUE(logged("asks for the mutex"));
+  EXPECT_TRUE(logged("renews its lease"));
+  EXPECT_TRUE(logged("gives the mutex back"));
+}
+
+TEST_F(LeaseContendServiceTest, AFactoryWithoutAStoreOrWithoutAPartOfItsRuntimeIsRefused) {
+  EXPECT_THROW((LeaseServiceFactory{nullptr, runtime_.runtime()}), InvalidArgumentError);
+  EXPECT_THROW((LeaseServiceFactory{store_, nullptr}), InvalidArgumentError);
+  auto incomplete = std::make_shared<Runtime>(*runtime_.runtime());
+  incomplete->waiter = nullptr;
+  EXPECT_THROW((LeaseServiceFactory{store_, incomplete}), InvalidArgumentError);
+}
+
 /// A store whose functions throw instead of answering.
 class ThrowingStore : public LeaseStore {
  public:
@@ -474,12 +544,29 @@ class ThrowingStore : public LeaseStore {
   void release(const LeaseRequest&, FencingToken, AnswerHandler handler) override {
     handler(LeaseRecord{});
   }
-  void retrieve(const LeaseRequest&, AnswerHandler) override {}
+  void retrieve(const LeaseRequest& request, AnswerHandler handler) override {
+    acquire(request, std::move(handler));
+  }
   std::unique_ptr<Watch> watch(const LeaseRequest&, NoticeHandler) override {
     throw std::runtime_error{"no notices"};
   }
   bool throws = true;
 };
+
+TEST_F(LeaseContendServiceTest, AnObserverOfAStoreThatThrowsLooksAgain) {
+  auto store = std::make_shared<ThrowingStore>();
+  LeaseServiceFactory factory{store, runtime_.runtime()};
+  testkit::RecordingRetriever retriever{"m"};
+  auto service = factory.create_mutex_retrieval_service(
+      retriever, RetrievalServiceOptions{.executor = make_inline_executor()});
+  service->start();
+  EXPECT_TRUE(logged("can not watch the mutex: no notices"));
+  EXPECT_TRUE(logged("out of order"));
+  store->throws = false;
+  runtime_.advance(11s);
+  EXPECT_EQ(retriever.owners(), std::vector<std::string>{"other"}) << "on the executor given";
+  service->stop();
+}
 
 TEST_F(LeaseContendServiceTest, AStoreThatThrowsIsTriedAgainLikeOneThatFails) {
   auto store = std::make_shared<ThrowingStore>();

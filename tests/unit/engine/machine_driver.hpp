@@ -55,7 +55,8 @@ class MachineDriver {
     return step(Answered{.request = request, .answer = std::move(answer)});
   }
   Actions notice(Notice::Kind kind, std::optional<LeaseRecord> record = std::nullopt) {
-    return step(Noticed{.notice = Notice{.kind = kind, .record = std::move(record)}});
+    return step(Noticed{.notice = Notice{.kind = kind, .record = std::move(record)},
+                        .life = machine_.life()});
   }
 
   LeaseRecord mine(FencingToken token) const { return held(me, token); }

@@ -53,6 +53,22 @@ TEST_F(LockerOnMemory, AnUncontendedLockTakesNoTimeAndNoTask) {
   EXPECT_EQ(world_.callbacks().size() + world_.workers().size(), 0U);
 }
 
+TEST_F(LockerOnMemory, CanBeUsedThroughItsInterface) {
+  Locker& locker = one_;
+  locker.acquire();
+  EXPECT_GT(locker.fencing_token(), 0U);
+  EXPECT_FALSE(locker.lost().stop_requested());
+  locker.close();
+  EXPECT_TRUE(locker.lost().stop_requested());
+}
+
+TEST_F(LockerOnMemory, GivingUpOnABlackHoleTakesTheReleaseWaitLongerAndNoMore) {
+  store_->black_hole();
+  const LocalTime before = world_.now();
+  EXPECT_THROW(one_.acquire(5s), TimeoutError);
+  EXPECT_LE(world_.now() - before, 5s + factory_.plan().release_wait);
+}
+
 TEST_F(LockerOnMemory, TheDestructorGivesTheLockBack) {
   {
     SimbaLocker inner{"order", factory_};
