@@ -17,6 +17,7 @@ constexpr int contenders = 10;
 
 std::vector<std::unique_ptr<MutexServiceFactory>> three_factories(const Contract& contract) {
   std::vector<std::unique_ptr<MutexServiceFactory>> factories;
+  factories.reserve(3);
   for (int i = 0; i < 3; ++i) {
     factories.push_back(contract.factory());
   }

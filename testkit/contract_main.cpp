@@ -79,7 +79,7 @@ void check(const StoreUnderTest& store) {
 
 std::shared_ptr<ContractRun> register_contract(StoreUnderTest store, std::string program) {
   check(store);
-  const auto run = std::make_shared<ContractRun>();
+  auto run = std::make_shared<ContractRun>();
   run->store = std::move(store);
   run->program = std::move(program);
   const std::string suite = run->store.name + "Contract";

@@ -59,6 +59,7 @@ void ten_processes_never_own_at_the_same_time_and_lose_no_update(Contract& contr
   const std::string mutex = contract.fresh_name();
   const Folder folder{mutex};
   std::vector<Child> children;
+  children.reserve(processes);
   for (int i = 0; i < processes; ++i) {
     children.push_back(
         Child::worker(contract, mutex, contract.calm_lease(), rounds, folder.path().string()));

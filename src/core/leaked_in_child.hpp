@@ -27,7 +27,7 @@ class LeakedInChild {
 
  private:
   union {
-    T value_;
+    T value_;  // NOLINT(readability-identifier-naming): a private member of the class around it
   };
 };
 

@@ -24,7 +24,7 @@ void log_refused(Logger& log, const std::string& mutex, std::string_view what) {
 OwnerDispatcher::OwnerDispatcher(MutexRetriever& retriever, std::shared_ptr<Executor> executor,
                                  std::shared_ptr<const Runtime> runtime)
     : retriever_{retriever},
-      executor_{executor ? std::move(executor) : runtime->callbacks},
+      executor_{executor ? executor : runtime->callbacks},
       runtime_{std::move(runtime)} {}
 
 MutexState OwnerDispatcher::state() const {

@@ -205,7 +205,7 @@ void LeaseTable::deliver(Slot& slot, std::unique_lock<std::mutex>& lock) noexcep
       for (const auto& [to, notice] : deliveries) {
         if (!to->ended) {
           to->handler(notice);
-        } else if (notice.kind == Notice::Kind::granted) {
+        } else if (notice.kind == Notice::Kind::granted && notice.record) {
           unheard.push_back(notice.record->fencing_token);
         }
       }

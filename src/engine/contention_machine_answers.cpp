@@ -1,0 +1,198 @@
+// What a machine makes of answers and notices. The phases and the clock are in
+// contention_machine.cpp.
+
+#include <algorithm>
+#include <utility>
+
+#include "simba/engine/contention_machine.hpp"
+
+namespace simba::engine {
+
+namespace {
+
+using std::chrono::nanoseconds;
+
+LocalTime earliest(LocalTime sent_at, const LeaseRecord& record) {
+  return std::min(sent_at, record.counted_from.value_or(sent_at));
+}
+
+}  // namespace
+
+// ---- answers -------------------------------------------------------------------------------
+
+void ContentionMachine::acquire_answered(const Answered& event, bool newest, LocalTime now,
+                                         Actions& actions) {
+  if (const Error* error = event.answer.error()) {
+    if (newest) request_failed(*error, now, actions);
+    return;
+  }
+  const LeaseRecord& record = *event.answer.record();
+  const LocalTime counted_from = earliest(event.request.sent_at, record);
+  if (!is_mine(record)) {
+    if (newest) held_by_other(record, counted_from, now, actions);
+  } else if (!believe_grant(record, counted_from, now, actions) && newest) {
+    last_token_ = record.fencing_token;
+    request_failed(Error{ErrorKind::timeout, "the grant came after its lease had ended"}, now,
+                   actions);
+  }
+}
+
+bool ContentionMachine::believe_grant(const LeaseRecord& record, LocalTime counted_from,
+                                      LocalTime now, Actions& actions) {
+  const LocalLease lease = own_lease(record, counted_from);
+  if (now >= lease.transition_at) return false;
+  new_epoch();
+  phase_ = Phase::owning;
+  lease_held_ = true;
+  lease_ = lease;
+  at_risk_ = false;
+  token_ = record.fencing_token;
+  last_token_ = record.fencing_token;
+  next_attempt_ = renewal_after(counted_from);
+  if (watching_) actions.watching = Actions::Watching::end;
+  watching_ = false;
+  actions.granted = own_view(record);
+  return true;
+}
+
+void ContentionMachine::held_by_other(const LeaseRecord& record, LocalTime counted_from,
+                                      LocalTime now, Actions& actions) {
+  failures_ = 0;
+  const OwnerView view = view_of(record, counted_from);
+  nanoseconds pause = random_->between(plan_->retry_min, 2 * plan_->retry_min);
+  if (!record.owner_id.empty()) {
+    pause = std::max(pause, period_.next_contender_delay(view.local_lease, now));
+  }
+  next_attempt_ = std::exchange(hinted_, false) ? now : now + pause;
+  actions.observed = view;
+  if (!watching_) actions.watching = Actions::Watching::begin;
+  watching_ = true;
+}
+
+void ContentionMachine::guard_answered(const Answered& event, bool newest, LocalTime now,
+                                       Actions& actions) {
+  if (const Error* error = event.answer.error()) {
+    if (newest) request_failed(*error, now, actions);
+    return;
+  }
+  const LeaseRecord& record = *event.answer.record();
+  const LocalTime counted_from = earliest(event.request.sent_at, record);
+  if (!is_mine(record)) {
+    lose(LossReason::taken_over, &record, counted_from, actions);
+    return;
+  }
+  failures_ = 0;
+  last_token_ = std::max(last_token_, record.fencing_token);
+  const LocalTime due = std::max(renewal_after(counted_from), now + plan_->retry_min);
+  next_attempt_ = std::exchange(hinted_, false) ? now : due;
+  const LocalLease lease = own_lease(record, counted_from);
+  if (lease.transition_at <= lease_.transition_at) return;
+  lease_ = lease;
+  at_risk_ = false;
+  if (phase_ == Phase::owning) actions.renewed = own_view(record);
+}
+
+void ContentionMachine::release_answered(const Answered& event, bool newest, LocalTime now,
+                                         Actions& actions) {
+  if (!newest) return;
+  if (const Error* error = event.answer.error()) {
+    request_failed(*error, now, actions);
+    return;
+  }
+  const LeaseRecord& record = *event.answer.record();
+  if (!is_mine(record)) {
+    settle(actions);
+  } else if (record.fencing_token != release_token_) {
+    // A request of ours whose reply was lost has raised the token.
+    release_token_ = record.fencing_token;
+    next_attempt_ = now;
+  } else {
+    request_failed(Error{ErrorKind::internal, "the store still names us after a release"}, now,
+                   actions);
+  }
+}
+
+// Only a grant matters: the store has made us owner although we no longer wait for that answer.
+void ContentionMachine::answered_out_of_epoch(const Answered& event, LocalTime now,
+                                              Actions& actions) {
+  const LeaseRecord* record = event.answer.record();
+  if (event.request.kind != Request::Kind::acquire || record == nullptr || !is_mine(*record)) {
+    return;
+  }
+  give_back(record->fencing_token, now, actions);
+}
+
+void ContentionMachine::request_failed(const Error& error, LocalTime now, Actions& actions) {
+  ++failures_;
+  hinted_ = false;
+  next_attempt_ = now + retry_pause(error);
+  if (phase_ == Phase::contending) {
+    actions.events.emplace_back(AcquireFailed{.error = error});
+  } else if (phase_ == Phase::owning) {
+    actions.events.emplace_back(
+        RenewalFailed{.error = error, .lease_left = lease_.transition_at - now});
+  }
+}
+
+// ---- notices -------------------------------------------------------------------------------
+
+void ContentionMachine::change_noticed(const Notice& notice, LocalTime now, Actions& actions) {
+  const LeaseRecord* record = notice.record ? &*notice.record : nullptr;
+  const bool held =
+      record != nullptr && !record->owner_id.empty() && record->transition_left.count() > 0;
+  if (held && is_mine(*record) && lease_held_) return;
+  if (held && !is_mine(*record) && phase_ == Phase::contending) {
+    // Good to show. When to ask again stays as it is: a hint never makes anyone wait longer.
+    actions.observed = view_of(*record, record->counted_from.value_or(now));
+    return;
+  }
+  hint(now);
+}
+
+void ContentionMachine::grant_noticed(const Notice& notice, LocalTime now, Actions& actions) {
+  if (!notice.record || !is_mine(*notice.record)) {
+    hint(now);
+    return;
+  }
+  const LeaseRecord& record = *notice.record;
+  if (phase_ != Phase::contending) {
+    give_back(record.fencing_token, now, actions);
+  } else if (!record.counted_from || record.fencing_token <= seen_token_ ||
+             !believe_grant(record, *record.counted_from, now, actions)) {
+    hint(now);
+  }
+}
+
+void ContentionMachine::see(const LeaseRecord& record) noexcept {
+  seen_token_ = std::max(seen_token_, record.fencing_token);
+}
+
+// A grant that nobody waits for. A life that contends will get it by asking; one that owns knows.
+void ContentionMachine::give_back(FencingToken token, LocalTime now, Actions& actions) {
+  switch (phase_) {
+    case Phase::contending:
+      hint(now);
+      break;
+    case Phase::owning:
+    case Phase::draining:
+      last_token_ = std::max(last_token_, token);
+      break;
+    case Phase::idle:
+    case Phase::lapsed:
+    case Phase::releasing:
+      actions.give_back = make_request(Request::Kind::release, token, now);
+      break;
+  }
+}
+
+// Asks again at once: as soon as what is in flight is answered.
+void ContentionMachine::hint(LocalTime now) {
+  if (phase_ != Phase::contending && !lease_held_) return;
+  if (in_flight_) {
+    hinted_ = true;
+  } else {
+    next_attempt_ = std::min(next_attempt_, now);
+  }
+}
+
+}  // namespace simba::engine
