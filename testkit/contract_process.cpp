@@ -136,7 +136,7 @@ std::string Child::line() {
   }
 }
 
-void Child::say(const std::string& line) {
+void Child::say(const std::string& line) const {
   const std::string text = line + "\n";
   check(write(to_child_, text.data(), text.size()) < 0 ? errno : 0, "write to the child");
 }

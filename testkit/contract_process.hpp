@@ -31,7 +31,7 @@ class Child {
 
   /// The next line that it writes; empty when none comes in time.
   std::string line();
-  void say(const std::string& line);
+  void say(const std::string& line) const;
 
   void send(int signal) const;
 
