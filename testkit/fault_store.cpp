@@ -237,6 +237,8 @@ std::size_t FaultStore::notices() const { return notices_->count(); }
 
 NameLimits FaultStore::name_limits() const noexcept { return store_->name_limits(); }
 
+std::shared_ptr<void> FaultStore::attach() { return store_->attach(); }
+
 void FaultStore::acquire(const LeaseRequest& request, AnswerHandler handler) {
   receive({Operation::acquire, request, 0, std::move(handler)});
 }

@@ -11,7 +11,8 @@ namespace simba::engine {
 class LeaseContendService final : public AbstractMutexContendService {
  public:
   LeaseContendService(MutexContender& contender, const ContendServiceOptions& options,
-                      std::shared_ptr<LeaseStore> store, std::shared_ptr<const Runtime> runtime,
+                      std::shared_ptr<LeaseStore> store, std::shared_ptr<void> attachment,
+                      std::shared_ptr<const Runtime> runtime,
                       std::shared_ptr<const ContentionPlan> plan,
                       std::chrono::nanoseconds renew_phase);
   ~LeaseContendService() override;
@@ -27,6 +28,7 @@ class LeaseContendService final : public AbstractMutexContendService {
   void start_contend() override { contention_->start(); }
   void stop_contend() override { contention_->stop(); }
 
+  const std::shared_ptr<void> attachment_;  // of the store
   const std::shared_ptr<LeaseContention> contention_;
 };
 

@@ -276,9 +276,11 @@ void LeaseContention::arm_timer() {
 }
 
 void LeaseContention::finish() {
-  const std::lock_guard lock{mutex_};
-  settled_ = true;
-  settled_changed_.notify_all();
+  {
+    const std::lock_guard lock{mutex_};
+    settled_ = true;
+  }
+  settled_changed_.notify_all();  // without the lock, which the one that wakes takes at once
 }
 
 }  // namespace simba::engine

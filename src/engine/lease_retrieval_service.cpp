@@ -120,9 +120,11 @@ class LeaseRetrieval : public std::enable_shared_from_this<LeaseRetrieval> {
 LeaseRetrievalService::LeaseRetrievalService(MutexRetriever& retriever,
                                              const RetrievalServiceOptions& options,
                                              std::shared_ptr<LeaseStore> store,
+                                             std::shared_ptr<void> attachment,
                                              std::shared_ptr<const Runtime> runtime,
                                              std::shared_ptr<const ContentionPlan> plan)
     : AbstractMutexRetrievalService{retriever, options.executor, runtime, plan->drain_limit},
+      attachment_{std::move(attachment)},
       retrieval_{std::make_shared<LeaseRetrieval>(retriever.mutex(), dispatcher(), std::move(store),
                                                   runtime, plan)} {}
 

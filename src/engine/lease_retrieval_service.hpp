@@ -15,7 +15,8 @@ class LeaseRetrieval;
 class LeaseRetrievalService final : public AbstractMutexRetrievalService {
  public:
   LeaseRetrievalService(MutexRetriever& retriever, const RetrievalServiceOptions& options,
-                        std::shared_ptr<LeaseStore> store, std::shared_ptr<const Runtime> runtime,
+                        std::shared_ptr<LeaseStore> store, std::shared_ptr<void> attachment,
+                        std::shared_ptr<const Runtime> runtime,
                         std::shared_ptr<const ContentionPlan> plan);
   ~LeaseRetrievalService() override;
 
@@ -23,6 +24,7 @@ class LeaseRetrievalService final : public AbstractMutexRetrievalService {
   void start_retrieval() override;
   void stop_retrieval() override;
 
+  const std::shared_ptr<void> attachment_;  // of the store
   const std::shared_ptr<LeaseRetrieval> retrieval_;
 };
 

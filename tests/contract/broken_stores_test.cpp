@@ -67,6 +67,7 @@ class BrokenStore final : public simba::engine::LeaseStore {
   explicit BrokenStore(Fault fault) : fault_{fault} {}
 
   simba::NameLimits name_limits() const noexcept override { return store_->name_limits(); }
+  std::shared_ptr<void> attach() override { return store_->attach(); }
 
   void acquire(const LeaseRequest& request, AnswerHandler handler) override {
     store_->acquire(broken(request), [=, this](LeaseAnswer answer) {

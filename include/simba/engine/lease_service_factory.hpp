@@ -31,6 +31,7 @@ class LeaseServiceFactory final : public MutexServiceFactory {
 
  private:
   const std::shared_ptr<LeaseStore> store_;
+  const std::shared_ptr<void> attachment_;
   const std::shared_ptr<const Runtime> runtime_;
   const std::shared_ptr<const ContentionPlan> plan_;
   const std::chrono::nanoseconds renew_phase_;

@@ -88,6 +88,11 @@ class LeaseStore {
 
   virtual NameLimits name_limits() const noexcept = 0;
 
+  /// Held by each factory on the store and by its services. When the last of them is gone, a store
+  /// with threads or connections of its own ends them before it returns, in bounded time; requests
+  /// still under way fail, and so do later ones until someone attaches again.
+  virtual std::shared_ptr<void> attach() { return nullptr; }
+
   /// Makes the contender the owner if the mutex is free, its lease is over, or the contender is the
   /// owner already (a reply was lost, or it has been started anew). A grant begins a full lease and
   /// has a fencing token greater than every earlier one of this mutex. Answers with the owner.

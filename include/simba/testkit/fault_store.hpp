@@ -97,6 +97,7 @@ class FaultStore final : public engine::LeaseStore {
   // ---- LeaseStore ----
 
   NameLimits name_limits() const noexcept override;
+  std::shared_ptr<void> attach() override;
   void acquire(const engine::LeaseRequest& request, engine::AnswerHandler handler) override;
   void guard(const engine::LeaseRequest& request, engine::AnswerHandler handler) override;
   void release(const engine::LeaseRequest& request, FencingToken token,
