@@ -65,7 +65,14 @@ void AbstractMutexRetrievalService::close() noexcept {
         stop_checked();
         return;
       }
-      if (status_ == ServiceStatus::initial) return;
+      if (status_ == ServiceStatus::initial) {
+        // A callback that has stopped its own service may still be running.
+        lock.unlock();
+        if (!dispatcher_->running_in_this_thread()) {
+          dispatcher_->quiesce(runtime_->clock->now() + drain_limit_);
+        }
+        return;
+      }
       // In a callback: whoever stops this service waits for this very callback.
       if (dispatcher_->running_in_this_thread()) return;
       // Whoever starts or stops it has its own bounds.

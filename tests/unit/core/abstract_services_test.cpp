@@ -1,3 +1,4 @@
+#include <atomic>
 #include <chrono>
 #include <future>
 #include <memory>
@@ -9,7 +10,9 @@
 #include <gtest/gtest.h>
 
 #include "simba/core/abstract_mutex_contend_service.hpp"
+#include "simba/core/abstract_mutex_contender.hpp"
 #include "simba/core/error.hpp"
+#include "simba/core/runtime.hpp"
 #include "simba/testkit/manual_runtime.hpp"
 #include "simba/testkit/recording_contender.hpp"
 #include "unit/core/gate.hpp"
@@ -75,6 +78,40 @@ TEST_F(AbstractServicesTest, GoThroughTheirLifeAndTellTheContender) {
   EXPECT_EQ(service_.status(), ServiceStatus::initial);
   EXPECT_EQ(contender_.releases(), 1U);
   EXPECT_FALSE(service_.is_owner());
+}
+
+/// Stops its service in on_acquired, and is not done after that.
+class StopsInside final : public AbstractMutexContender {
+ public:
+  using AbstractMutexContender::AbstractMutexContender;
+  void on_acquired(const MutexState& /*state*/) override {
+    service->stop();
+    stopped.open();
+    may_end.opens();
+    ended = true;
+  }
+  void on_released(const MutexState& /*state*/) override {}
+
+  TinyService* service = nullptr;
+  test::Gate stopped;
+  test::Gate may_end;
+  std::atomic<bool> ended{false};
+};
+
+TEST(AbstractServices, CloseWaitsForACallbackThatHasStoppedItsOwnService) {
+  StopsInside contender{"m", "me"};
+  TinyService service{contender, make_runtime()};
+  contender.service = &service;
+  service.start();
+  ASSERT_TRUE(contender.stopped.opens());
+  EXPECT_EQ(service.status(), ServiceStatus::initial);
+  auto closed = std::async(std::launch::async, [&] {
+    service.close();
+    return contender.ended.load();
+  });
+  EXPECT_EQ(closed.wait_for(20ms), std::future_status::timeout);
+  contender.may_end.open();
+  EXPECT_TRUE(closed.get());
 }
 
 TEST_F(AbstractServicesTest, OwnershipEndsByTheClockAlone) {
