@@ -1,0 +1,35 @@
+#include "sql/connect_gate.hpp"
+
+#include <algorithm>
+#include <string_view>
+#include <utility>
+
+namespace simba::sql {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr milliseconds first_pause{20};
+constexpr milliseconds longest_pause{500};
+
+/// After what does not pass by itself: wrong password, no permission.
+constexpr milliseconds pause_when_refused{1'000};
+
+}  // namespace
+
+bool ConnectGate::failed(const Error& error, LocalTime now) {
+  const bool news =
+      !error_ || error_->kind() != error.kind() || std::string_view{error_->what()} != error.what();
+  pause_ = std::clamp(2 * pause_, first_pause, longest_pause);
+  open_at_ = now + (error.passes() ? pause_ : pause_when_refused);
+  error_ = error;
+  return news;
+}
+
+bool ConnectGate::succeeded() {
+  pause_ = milliseconds::zero();
+  open_at_ = LocalTime::min();
+  return std::exchange(error_, std::nullopt).has_value();
+}
+
+}  // namespace simba::sql

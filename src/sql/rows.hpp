@@ -1,0 +1,12 @@
+#pragma once
+
+#include "simba/engine/lease_store.hpp"
+#include "sql/database.hpp"
+
+namespace simba::sql {
+
+/// What a row says of its mutex: an owner whose lease is over is none. Values that make no sense,
+/// which only a foreign hand can have written, are brought into bounds.
+engine::LeaseRecord record_of(const Row& row);
+
+}  // namespace simba::sql

@@ -1,0 +1,11 @@
+-- The table of Simba on MariaDB, as the JVM library has it. Times are milliseconds since the Unix epoch.
+-- The collation keeps names apart that differ in case or accent.
+CREATE TABLE IF NOT EXISTS simba_mutex (
+  mutex         varchar(66)     NOT NULL,
+  acquired_at   bigint unsigned NOT NULL DEFAULT 0,
+  ttl_at        bigint unsigned NOT NULL DEFAULT 0,
+  transition_at bigint unsigned NOT NULL DEFAULT 0,
+  owner_id      varchar(128)    NOT NULL DEFAULT '',
+  version       int unsigned    NOT NULL DEFAULT 0,
+  PRIMARY KEY (mutex)
+) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4 COLLATE = utf8mb4_nopad_bin;

@@ -1,0 +1,45 @@
+#include "sql/sql_plan.hpp"
+
+#include <string_view>
+
+#include <fmt/format.h>
+
+#include "simba/core/error.hpp"
+
+namespace simba::sql {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr milliseconds longest = std::chrono::hours{1};
+constexpr std::size_t most_connections = 64;
+
+milliseconds checked(std::string_view what, milliseconds value, milliseconds least) {
+  if (value < least || value > longest) {
+    throw InvalidArgumentError{fmt::format("{} is {} ms, not between {} ms and {} ms", what,
+                                           value.count(), least.count(), longest.count())};
+  }
+  return value;
+}
+
+std::size_t checked_pool_size(std::size_t value) {
+  if (value < 1 || value > most_connections) {
+    throw InvalidArgumentError{
+        fmt::format("pool size is {}, not between 1 and {}", value, most_connections)};
+  }
+  return value;
+}
+
+}  // namespace
+
+SqlPlan::SqlPlan(const SqlOptions& options, const SqlDefaults& defaults)
+    : poll_interval{checked("poll interval", options.poll_interval.value_or(defaults.poll_interval),
+                            milliseconds{10})},
+      pool_size{checked_pool_size(options.pool_size.value_or(defaults.pool_size))},
+      connect_timeout{checked("connect time-out", options.connect_timeout, milliseconds{1})},
+      statement_timeout{checked("statement time-out",
+                                options.statement_timeout.value_or(
+                                    engine::ContentionPlan{options.contention}.request_timeout),
+                                milliseconds{1})} {}
+
+}  // namespace simba::sql

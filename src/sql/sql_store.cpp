@@ -1,0 +1,223 @@
+#include "sql/sql_store.hpp"
+
+#include <cstddef>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+
+#include "simba/core/fork_guard.hpp"
+#include "simba/engine/lease_service_factory.hpp"
+#include "sql/change_watcher.hpp"
+#include "sql/rows.hpp"
+#include "sql/sql_plan.hpp"
+#include "sql/statement_pool.hpp"
+#include "sql/watch_hub.hpp"
+
+namespace simba::sql {
+namespace {
+
+using engine::AnswerHandler;
+using engine::LeaseAnswer;
+using engine::LeaseRecord;
+using engine::LeaseRequest;
+using engine::NoticeHandler;
+
+std::optional<Error> refusal(const LeaseRequest& request, const NameLimits& limits) {
+  try {
+    check_name("mutex name", request.mutex, limits.mutex);
+    check_name("contender id", request.contender_id, limits.contender_id);
+    return std::nullopt;
+  } catch (const Error& error) {
+    return error;
+  }
+}
+
+/// Where there is no row nobody owns the mutex. An acquisition makes one, so there it is an error.
+LeaseAnswer answer_of(const Result<std::optional<Row>>& result,
+                      std::optional<Change> change = std::nullopt) {
+  if (const auto* error = std::get_if<Error>(&result)) return *error;
+  const auto& row = std::get<std::optional<Row>>(result);
+  if (row) return record_of(*row);
+  if (change == Change::acquire) {
+    return Error{ErrorKind::unavailable,
+                 "the row of the mutex could not be made or changed, others were faster or it "
+                 "collides with another name; it is tried again"};
+  }
+  return LeaseRecord{};
+}
+
+class HubWatch final : public engine::Watch {
+ public:
+  HubWatch(std::shared_ptr<WatchHub> hub, std::shared_ptr<Subscription> subscription)
+      : hub_{std::move(hub)}, subscription_{std::move(subscription)} {}
+  HubWatch(const HubWatch&) = delete;
+  HubWatch& operator=(const HubWatch&) = delete;
+  ~HubWatch() override { hub_->remove(subscription_); }
+
+ private:
+  const std::shared_ptr<WatchHub> hub_;
+  const std::shared_ptr<Subscription> subscription_;
+};
+
+/// Threads: see LeaseStore. A request is answered on a thread of the pool.
+class SqlStore final : public engine::LeaseStore, public std::enable_shared_from_this<SqlStore> {
+ public:
+  SqlStore(std::shared_ptr<Database> database, const SqlPlan& plan,
+           std::shared_ptr<const Runtime> runtime)
+      : runtime_{std::move(runtime)},
+        poll_interval_{plan.poll_interval},
+        pool_{std::make_shared<StatementPool>(std::move(database), plan, runtime_->log)},
+        hub_{std::make_shared<WatchHub>()} {}
+
+  SqlStore(const SqlStore&) = delete;
+  SqlStore& operator=(const SqlStore&) = delete;
+  ~SqlStore() override { rest(); }
+
+  NameLimits name_limits() const noexcept override { return {}; }
+
+  std::shared_ptr<void> attach() override {
+    const std::lock_guard lock{mutex_};
+    if (users_++ == 0) pool_->open();
+    return {this, [self = shared_from_this()](void*) { self->detach(); }};
+  }
+
+  void acquire(const LeaseRequest& request, AnswerHandler handler) override {
+    change(Change::acquire, request, std::nullopt, std::move(handler));
+  }
+
+  void guard(const LeaseRequest& request, AnswerHandler handler) override {
+    change(Change::guard, request, std::nullopt, std::move(handler));
+  }
+
+  // There is no queue to leave, so without a token there is nothing but to see who owns it, once an
+  // acquisition that may still be under way is answered.
+  void release(const LeaseRequest& request, FencingToken token, AnswerHandler handler) override {
+    if (token == 0) {
+      look(request.mutex, request.contender_id, std::move(handler));
+    } else {
+      change(Change::release, request, token, std::move(handler));
+    }
+  }
+
+  void retrieve(const LeaseRequest& request, AnswerHandler handler) override {
+    look(request.mutex, {}, std::move(handler));
+  }
+
+  std::unique_ptr<engine::Watch> watch(const LeaseRequest& request,
+                                       NoticeHandler handler) override {
+    auto subscription = std::make_shared<Subscription>(request.mutex, std::move(handler));
+    const bool is_new = hub_->add(subscription);
+    auto watch = std::make_unique<HubWatch>(hub_, std::move(subscription));
+    begin_watching(is_new);
+    // The first notice. Where it fails the watcher's look does the same a little later.
+    pool_->look(request.mutex, {},
+                [mutex = request.mutex, hub = hub_,
+                 asked_at = runtime_->clock->now()](const Result<std::optional<Row>>& result) {
+                  tell(*hub, mutex, answer_of(result), asked_at);
+                });
+    return watch;
+  }
+
+ private:
+  void look(const std::string& mutex, const std::string& contender_id, AnswerHandler handler) {
+    pool_->look(mutex, contender_id,
+                [then = std::move(handler)](const Result<std::optional<Row>>& result) {
+                  then(answer_of(result));
+                });
+  }
+
+  void change(Change change, const LeaseRequest& request, std::optional<FencingToken> version,
+              AnswerHandler handler) {
+    if (const auto error = refusal(request, name_limits())) {
+      handler(*error);
+      return;
+    }
+    // Others of this process that watch the mutex learn of it without a further trip.
+    pool_->change(change,
+                  {.mutex = request.mutex,
+                   .contender_id = request.contender_id,
+                   .ttl = request.ttl,
+                   .transition = request.transition,
+                   .version = version},
+                  [change, mutex = request.mutex, hub = hub_, asked_at = runtime_->clock->now(),
+                   then = std::move(handler)](const Result<std::optional<Row>>& result) {
+                    const LeaseAnswer answer = answer_of(result, change);
+                    then(answer);
+                    tell(*hub, mutex, answer, asked_at);
+                  });
+  }
+
+  static void tell(WatchHub& hub, const std::string& mutex, const LeaseAnswer& answer,
+                   LocalTime asked_at) {
+    if (answer.record() == nullptr || !hub.watches(mutex)) return;
+    LeaseRecord record = *answer.record();
+    record.counted_from = asked_at;
+    hub.saw(mutex, record);
+  }
+
+  void begin_watching(bool is_new) {
+    const std::lock_guard lock{mutex_};
+    if (!watcher_) {
+      watcher_.emplace(pool_, hub_, *runtime_, poll_interval_);
+    } else if (is_new) {
+      watcher_->watched_changed();
+    }
+  }
+
+  void detach() {
+    if (fork_guard_.in_child()) return;
+    const std::lock_guard lock{mutex_};
+    if (--users_ == 0) rest();
+  }
+
+  /// Ends threads and connections.
+  void rest() {
+    watcher_.reset();
+    pool_->close();
+  }
+
+  // constant after construction
+  const std::shared_ptr<const Runtime> runtime_;
+  const std::chrono::milliseconds poll_interval_;
+  const std::shared_ptr<StatementPool> pool_;
+  const std::shared_ptr<WatchHub> hub_;
+  const ForkGuard fork_guard_;
+
+  std::mutex mutex_;
+  std::optional<ChangeWatcher> watcher_;  // guarded by mutex_; made at the first watch
+  std::size_t users_ = 0;                 // guarded by mutex_
+};
+
+}  // namespace
+
+std::shared_ptr<engine::LeaseStore> make_sql_store(std::shared_ptr<Database> database,
+                                                   const SqlOptions& options,
+                                                   const SqlDefaults& defaults,
+                                                   std::shared_ptr<const Runtime> runtime) {
+  if (!runtime) throw InvalidArgumentError{"an SQL store needs a runtime"};
+  return std::make_shared<SqlStore>(std::move(database), SqlPlan{options, defaults},
+                                    std::move(runtime));
+}
+
+std::unique_ptr<MutexServiceFactory> make_sql_factory(std::shared_ptr<Database> database,
+                                                      const SqlOptions& options,
+                                                      const SqlDefaults& defaults) {
+  return std::make_unique<engine::LeaseServiceFactory>(
+      make_sql_store(std::move(database), options, defaults, options.runtime), options.runtime,
+      options.contention);
+}
+
+std::unique_ptr<MutexOwnerRepository> make_sql_repository(std::shared_ptr<Database> database,
+                                                          const SqlOptions& options,
+                                                          const SqlDefaults& defaults) {
+  if (!options.runtime) throw InvalidArgumentError{"an SQL repository needs a runtime"};
+  return std::make_unique<MutexOwnerRepository>(
+      std::make_shared<StatementPool>(std::move(database), SqlPlan{options, defaults},
+                                      options.runtime->log),
+      options.runtime->clock);
+}
+
+}  // namespace simba::sql

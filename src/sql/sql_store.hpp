@@ -1,0 +1,37 @@
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <memory>
+
+#include "simba/core/mutex_service_factory.hpp"
+#include "simba/engine/lease_store.hpp"
+#include "simba/sql/mutex_owner_repository.hpp"
+#include "simba/sql/sql_options.hpp"
+#include "sql/database.hpp"
+
+namespace simba::sql {
+
+/// What a product uses where the options are silent.
+struct SqlDefaults {
+  std::chrono::milliseconds poll_interval{1'000};
+  std::size_t pool_size = 2;
+};
+
+/// The lease store over a database. Throws InvalidArgumentError where an option is out of bounds.
+std::shared_ptr<engine::LeaseStore> make_sql_store(std::shared_ptr<Database> database,
+                                                   const SqlOptions& options,
+                                                   const SqlDefaults& defaults,
+                                                   std::shared_ptr<const Runtime> runtime);
+
+/// `options.runtime` must be set.
+std::unique_ptr<MutexServiceFactory> make_sql_factory(std::shared_ptr<Database> database,
+                                                      const SqlOptions& options,
+                                                      const SqlDefaults& defaults);
+
+/// `options.runtime` must be set.
+std::unique_ptr<MutexOwnerRepository> make_sql_repository(std::shared_ptr<Database> database,
+                                                          const SqlOptions& options,
+                                                          const SqlDefaults& defaults);
+
+}  // namespace simba::sql

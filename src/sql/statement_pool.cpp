@@ -1,0 +1,444 @@
+#include "sql/statement_pool.hpp"
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <exception>
+#include <mutex>
+#include <optional>
+#include <string_view>
+#include <system_error>
+#include <thread>
+#include <unordered_map>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "simba/core/error.hpp"
+#include "sql/connect_gate.hpp"
+#include "sql/thread_crew.hpp"
+#include "sql/wakeup.hpp"
+
+namespace simba::sql {
+namespace {
+
+using std::chrono::milliseconds;
+using Kind = Request::Kind;
+
+/// How long the destructor waits for its threads.
+constexpr milliseconds patience{1'000};
+
+/// How long a thread looks for more work before it sleeps.
+constexpr std::chrono::microseconds linger{50};
+
+void fail(const Request& request, const Error& error) {
+  std::visit([&](const auto& handler) { handler(error); }, request.handler);
+}
+
+void fail(const std::vector<Request>& requests, const Error& error) {
+  for (const Request& request : requests) fail(request, error);
+}
+
+/// What a statement has answered.
+using Rows = std::variant<std::vector<Row>, bool>;
+
+/// Hands each request its part of the answer.
+void answer(const std::vector<Request>& requests, const Rows& answer) {
+  const Request& first = requests.front();
+  if (const auto* init = std::get_if<InitHandler>(&first.handler)) {
+    (*init)(std::get<bool>(answer));
+    return;
+  }
+  const auto& rows = std::get<std::vector<Row>>(answer);
+  if (const auto* all = std::get_if<RowsHandler>(&first.handler)) {
+    (*all)(rows);
+    return;
+  }
+  std::unordered_map<std::string_view, const Row*> by_name;
+  for (const Row& row : rows) by_name.emplace(row.mutex, &row);
+  for (const Request& request : requests) {
+    const auto found = by_name.find(request.ask.mutex);
+    std::get<RowHandler>(request.handler)(
+        found == by_name.end() ? std::optional<Row>{} : std::optional<Row>{*found->second});
+  }
+}
+
+bool is_change(Kind kind) {
+  return kind == Kind::acquire || kind == Kind::guard || kind == Kind::release;
+}
+
+Change change_of(Kind kind) {
+  switch (kind) {
+    case Kind::acquire:
+      return Change::acquire;
+    case Kind::guard:
+      return Change::guard;
+    default:
+      return Change::release;
+  }
+}
+
+Kind kind_of(Change change) {
+  switch (change) {
+    case Change::acquire:
+      return Kind::acquire;
+    case Change::guard:
+      return Kind::guard;
+    case Change::release:
+      break;
+  }
+  return Kind::release;
+}
+
+}  // namespace
+
+class StatementPool::Crew : public std::enable_shared_from_this<Crew> {
+ public:
+  Crew(std::shared_ptr<Database> database, const SqlPlan& plan, std::shared_ptr<Logger> log)
+      : database_{std::move(database)}, plan_{plan}, log_{std::move(log)}, queue_{plan.pool_size} {}
+
+  void submit(Request request);
+  void close();
+
+ private:
+  void start_threads();
+  void work();
+  void fail_overdue(std::unique_lock<std::mutex>& lock);
+  void wait_for_work(std::unique_lock<std::mutex>& lock, bool lingers);
+  bool has_session(std::unique_lock<std::mutex>& lock, std::unique_ptr<Session>& session);
+  void connect(std::unique_lock<std::mutex>& lock, std::unique_ptr<Session>& session);
+  void note_attempt(const std::optional<Error>& error);
+  void serve(Session& session, const Batch& batch);
+  RequestQueue::Outcome outcome_of(const Error& error, std::chrono::nanoseconds took) const;
+  void finish(const Batch& batch, RequestQueue::Outcome outcome);
+  Rows carry_out(Session& session, const std::vector<Request>& requests) const;
+
+  // constant after construction
+  const std::shared_ptr<Database> database_;
+  const SqlPlan plan_;
+  const std::shared_ptr<Logger> log_;
+
+  Wakeup closing_wakeup_;  // raised once, for good
+  std::mutex mutex_;
+  std::condition_variable changed_;
+
+  // guarded by mutex_
+  RequestQueue queue_;
+  ConnectGate gate_;
+  ThreadCrew threads_;
+  std::atomic<std::uint64_t> news_{0};  // grows with the lock held when there may be work to take
+  std::size_t idle_ = 0;
+  std::size_t connected_ = 0;   // threads that have a session
+  std::size_t connecting_ = 0;  // threads that are about to have one
+  bool closing_ = false;
+};
+
+void StatementPool::Crew::submit(Request request) {
+  request.not_after = real_now() + plan_.statement_timeout;
+  std::unique_lock lock{mutex_};
+  if (closing_) {
+    lock.unlock();
+    fail(request, Error{ErrorKind::unavailable, "the store is being closed"});
+    return;
+  }
+  queue_.push(std::move(request));
+  ++news_;
+  if (threads_.size() == 0) {
+    try {
+      start_threads();
+    } catch (const std::system_error& error) {
+      const auto all = queue_.take_all();
+      lock.unlock();
+      fail(all, Error{ErrorKind::unavailable,
+                      fmt::format("no thread for {}: {}", database_->name(), error.what())});
+      return;
+    }
+  }
+  const bool wake = idle_ > 0;
+  lock.unlock();
+  if (wake) changed_.notify_one();
+}
+
+/// All at once, so that their number does not depend on the load; each connects when it gets work.
+void StatementPool::Crew::start_threads() {
+  while (threads_.size() < plan_.pool_size) {
+    try {
+      threads_.start(fmt::format("simba-sql-{}", threads_.size()),
+                     [self = shared_from_this()] { self->work(); });
+    } catch (const std::system_error&) {
+      if (threads_.size() == 0) throw;  // else fewer threads do the same work
+      return;
+    }
+  }
+}
+
+void StatementPool::Crew::close() {
+  std::vector<Request> left;
+  {
+    const std::lock_guard lock{mutex_};
+    closing_ = true;
+    left = queue_.take_all();
+  }
+  closing_wakeup_.raise();
+  changed_.notify_all();
+  fail(left, Error{ErrorKind::unavailable, "the store is being closed"});
+  // No thread is added any more, so nobody else uses the crew of threads.
+  threads_.join_or_let_go(patience);
+}
+
+void StatementPool::Crew::work() {
+  std::unique_ptr<Session> session;
+  bool lingers = false;
+  std::unique_lock lock{mutex_};
+  while (!closing_) {
+    fail_overdue(lock);
+    if (queue_.empty()) {
+      wait_for_work(lock, std::exchange(lingers, false));
+    } else if (!has_session(lock, session)) {
+      connect(lock, session);
+    } else if (Batch batch = queue_.take(); batch.requests.empty()) {
+      wait_for_work(lock, std::exchange(lingers, false));
+    } else {
+      lock.unlock();
+      serve(*session, batch);
+      batch = {};  // what its handlers hold goes without the lock
+      lock.lock();
+      lingers = true;
+    }
+  }
+  lock.unlock();  // before the session goes
+}
+
+void StatementPool::Crew::fail_overdue(std::unique_lock<std::mutex>& lock) {
+  auto overdue = queue_.take_overdue(real_now());
+  if (overdue.empty()) return;
+  lock.unlock();
+  fail(overdue,
+       Error{ErrorKind::timeout, fmt::format("{}: no connection was free for {} ms",
+                                             database_->name(), plan_.statement_timeout.count())});
+  overdue.clear();
+  lock.lock();
+}
+
+/// After work it first looks around for a moment: what has just been answered often leads to the
+/// next request, and waking a sleeping thread can take longer than a statement.
+void StatementPool::Crew::wait_for_work(std::unique_lock<std::mutex>& lock, bool lingers) {
+  if (lingers) {
+    const std::uint64_t seen = news_;
+    lock.unlock();
+    const LocalTime until = real_now() + linger;
+    while (news_ == seen && real_now() < until) std::this_thread::yield();
+    lock.lock();
+    if (news_ != seen || closing_) return;
+  }
+  ++idle_;
+  changed_.wait(lock);
+  --idle_;
+}
+
+// ---- connections ---------------------------------------------------------------------------
+
+/// Whether the thread has a session that works; one that broke while idle is thrown away.
+bool StatementPool::Crew::has_session(std::unique_lock<std::mutex>& lock,
+                                      std::unique_ptr<Session>& session) {
+  if (!session) return false;
+  lock.unlock();
+  const bool usable = session->usable();
+  if (!usable) session.reset();
+  lock.lock();
+  if (!usable) --connected_;
+  return usable;
+}
+
+/// Connects before any request is taken, so that one that can be served by another connection never
+/// waits for this one. Where no thread has a connection, what waits fails.
+void StatementPool::Crew::connect(std::unique_lock<std::mutex>& lock,
+                                  std::unique_ptr<Session>& session) {
+  std::optional<Error> error = gate_.shut(real_now());
+  if (error && connected_ + connecting_ > 0) {
+    ++idle_;
+    changed_.wait_for(lock, gate_.opens_at() - real_now());
+    --idle_;
+    return;
+  }
+  if (!error) {
+    ++connecting_;
+    lock.unlock();
+    try {
+      session = database_->connect(real_now() + plan_.connect_timeout, closing_wakeup_);
+    } catch (const Error& problem) {
+      error = problem;
+    } catch (const std::exception& problem) {
+      error = Error{ErrorKind::internal, fmt::format("{}: {}", database_->name(), problem.what())};
+    }
+    lock.lock();
+    --connecting_;
+    note_attempt(error);
+  }
+  if (!error) {
+    ++connected_;
+  } else if (connected_ + connecting_ == 0) {
+    auto waiting = queue_.take_all();
+    lock.unlock();
+    fail(waiting, *error);
+    waiting.clear();
+    lock.lock();
+  }
+}
+
+void StatementPool::Crew::note_attempt(const std::optional<Error>& error) {
+  if (!error) {
+    if (gate_.succeeded()) {
+      log_->log(LogLevel::info, fmt::format("{}: can be reached again", database_->name()));
+    }
+  } else if (gate_.failed(*error, real_now()) && !closing_) {
+    log_->log(LogLevel::warn, error->what());
+  }
+}
+
+// ---- statements ----------------------------------------------------------------------------
+
+/// Each request of the batch has its answer when it returns.
+void StatementPool::Crew::serve(Session& session, const Batch& batch) {
+  const LocalTime begun = real_now();
+  Rows rows;
+  std::optional<Error> error;
+  try {
+    rows = carry_out(session, batch.requests);
+  } catch (const Error& problem) {
+    error = problem;
+  } catch (const std::exception& problem) {
+    error = Error{ErrorKind::internal, fmt::format("{}: {}", database_->name(), problem.what())};
+  }
+  if (error) {
+    finish(batch, outcome_of(*error, real_now() - begun));
+    fail(batch.requests, *error);
+    return;
+  }
+  finish(batch, RequestQueue::Outcome::answered);
+  answer(batch.requests, rows);
+  const Kind kind = batch.requests.front().kind;
+  if (const auto* changed = std::get_if<std::vector<Row>>(&rows); changed && is_change(kind)) {
+    session.after(change_of(kind), *changed);
+  }
+}
+
+RequestQueue::Outcome StatementPool::Crew::outcome_of(const Error& error,
+                                                      std::chrono::nanoseconds took) const {
+  if (error.kind() == ErrorKind::in_doubt) return RequestQueue::Outcome::undecided;
+  if (!error.passes()) return RequestQueue::Outcome::failed;
+  return took >= plan_.statement_timeout / 4 ? RequestQueue::Outcome::stuck
+                                             : RequestQueue::Outcome::undecided;
+}
+
+void StatementPool::Crew::finish(const Batch& batch, RequestQueue::Outcome outcome) {
+  {
+    const std::lock_guard lock{mutex_};
+    queue_.done(batch, outcome);
+    ++news_;
+    if (queue_.empty() || idle_ == 0) return;
+  }
+  changed_.notify_all();  // something may have waited for this batch
+}
+
+Rows StatementPool::Crew::carry_out(Session& session, const std::vector<Request>& requests) const {
+  const LocalTime deadline = real_now() + plan_.statement_timeout;
+  const Request& first = requests.front();
+  switch (first.kind) {
+    case Kind::look_at_many:
+      return session.look(*first.names, deadline);
+    case Kind::init:
+      return session.init(first.ask.mutex, deadline);
+    case Kind::look: {
+      std::vector<std::string> names;
+      names.reserve(requests.size());
+      for (const Request& request : requests) names.push_back(request.ask.mutex);
+      return session.look(names, deadline);
+    }
+    case Kind::acquire:
+    case Kind::guard:
+    case Kind::release:
+      break;
+  }
+  std::vector<Ask> asks;
+  asks.reserve(requests.size());
+  for (const Request& request : requests) asks.push_back(request.ask);
+  return session.change(change_of(first.kind), asks, deadline);
+}
+
+// ---- the pool ------------------------------------------------------------------------------
+
+StatementPool::StatementPool(std::shared_ptr<Database> database, const SqlPlan& plan,
+                             std::shared_ptr<Logger> log)
+    : database_{std::move(database)}, plan_{plan}, log_{std::move(log)} {
+  open();
+}
+
+StatementPool::~StatementPool() {
+  if (fork_guard_.in_child()) {
+    detail::leak(crew_);  // its connections are the parent's
+  } else {
+    close();
+  }
+}
+
+void StatementPool::open() {
+  if (fork_guard_.in_child()) return;
+  const std::lock_guard lock{mutex_};
+  if (!crew_) crew_ = std::make_shared<Crew>(database_, plan_, log_);
+}
+
+void StatementPool::close() {
+  if (fork_guard_.in_child()) return;
+  std::shared_ptr<Crew> closing;
+  {
+    const std::lock_guard lock{mutex_};
+    closing.swap(crew_);
+  }
+  if (closing) closing->close();
+}
+
+std::shared_ptr<StatementPool::Crew> StatementPool::crew() const {
+  const std::lock_guard lock{mutex_};
+  return crew_;
+}
+
+void StatementPool::submit(Request request) {
+  if (fork_guard_.in_child()) {
+    fail(request, Error{ErrorKind::illegal_state,
+                        "the connections are in the parent process; make a new factory in a forked "
+                        "child"});
+  } else if (const auto open = crew()) {
+    open->submit(std::move(request));
+  } else {
+    fail(request, Error{ErrorKind::unavailable, "the store is closed"});
+  }
+}
+
+void StatementPool::change(Change change, Ask ask, RowHandler handler) {
+  submit({.kind = kind_of(change), .ask = std::move(ask), .handler = std::move(handler)});
+}
+
+void StatementPool::look(std::string mutex, std::string contender_id, RowHandler handler) {
+  submit({.kind = Kind::look,
+          .ask = {.mutex = std::move(mutex), .contender_id = std::move(contender_id)},
+          .handler = std::move(handler)});
+}
+
+void StatementPool::look(MutexNames mutexes, RowsHandler handler) {
+  submit({.kind = Kind::look_at_many,
+          .ask = {},
+          .names = std::move(mutexes),
+          .handler = std::move(handler)});
+}
+
+void StatementPool::init(std::string mutex, InitHandler handler) {
+  submit({.kind = Kind::init,
+          .ask = {.mutex = std::move(mutex), .contender_id = {}},
+          .handler = std::move(handler)});
+}
+
+}  // namespace simba::sql
