@@ -1,214 +1,208 @@
-// Leader election on the in-memory store: three candidates, one graceful hand-over, one take-over
-// after the leader has lost its connection. `make run` runs it.
+// Leader election among three processes that share an SQLite database: one hands over gracefully,
+// one is killed. `make run` runs it; it needs no server.
 
-#include <algorithm>
-#include <atomic>
 #include <chrono>
-#include <condition_variable>
+#include <csignal>
 #include <cstdio>
-#include <functional>
-#include <memory>
-#include <mutex>
+#include <cstdlib>
+#include <filesystem>
+#include <iostream>
+#include <map>
+#include <poll.h>
+#include <sstream>
 #include <string>
-#include <utility>
+#include <sys/wait.h>
+#include <unistd.h>
 #include <vector>
 
 #include "simba/core/abstract_mutex_contender.hpp"
-#include "simba/engine/lease_service_factory.hpp"
-#include "simba/memory/memory_store.hpp"
+#include "simba/sqlite/sqlite_factory.hpp"
 
 namespace {
 
 using namespace std::chrono_literals;
-using simba::LocalTime;
+using simba::FencingToken;
+using simba::MutexState;
 
-/// A connection to the store that can be cut: requests then fail and notices are lost.
-class Cable : public simba::engine::LeaseStore {
+simba::sqlite::SqliteOptions options_for(const std::string& database) {
+  simba::sqlite::SqliteOptions options;
+  options.path = database;
+  options.sql.contention.ttl = 10s;
+  options.sql.contention.transition = 6s;
+  return options;
+}
+
+// ---- a candidate: a process of its own, which tells on its standard output what it becomes ------
+
+class Candidate : public simba::AbstractMutexContender {
  public:
-  using Request = simba::engine::LeaseRequest;
-  using Handler = simba::engine::AnswerHandler;
+  explicit Candidate(const std::string& name) : AbstractMutexContender{"demo-leader", name} {}
 
-  explicit Cable(std::shared_ptr<LeaseStore> store) : store_{std::move(store)} {}
-
-  void cut() { *cut_ = true; }
-
-  simba::NameLimits name_limits() const noexcept override { return store_->name_limits(); }
-  void acquire(const Request& request, Handler handler) override {
-    if (connected(handler)) store_->acquire(request, std::move(handler));
+  void on_acquired(const MutexState& state) override {
+    std::cout << "leads " << state.after().fencing_token() << std::endl;
   }
-  void guard(const Request& request, Handler handler) override {
-    if (connected(handler)) store_->guard(request, std::move(handler));
-  }
-  void release(const Request& request, simba::FencingToken token, Handler handler) override {
-    if (connected(handler)) store_->release(request, token, std::move(handler));
-  }
-  void retrieve(const Request& request, Handler handler) override {
-    if (connected(handler)) store_->retrieve(request, std::move(handler));
-  }
-  std::unique_ptr<simba::engine::Watch> watch(const Request& request,
-                                              simba::engine::NoticeHandler handler) override {
-    return store_->watch(request, [cut = cut_, handler = std::move(handler)](const auto& notice) {
-      if (!*cut) handler(notice);
-    });
-  }
-
- private:
-  bool connected(const Handler& handler) const {
-    if (*cut_) handler(simba::Error{simba::ErrorKind::unavailable, "connection refused"});
-    return !*cut_;
-  }
-
-  const std::shared_ptr<LeaseStore> store_;
-  const std::shared_ptr<std::atomic<bool>> cut_ = std::make_shared<std::atomic<bool>>(false);
+  void on_released(const MutexState& /*state*/) override { std::cout << "follows 0" << std::endl; }
 };
 
-/// Prints what happens, with the time, and remembers who leads.
+int be_candidate(const std::string& name, const std::string& database) {
+  sigset_t ending;
+  sigemptyset(&ending);
+  sigaddset(&ending, SIGTERM);
+  sigprocmask(SIG_BLOCK, &ending, nullptr);  // before there are threads; taken by sigwait alone
+
+  Candidate candidate{name};
+  const auto factory = simba::sqlite::make_sqlite_factory(options_for(database));
+  const auto service = factory->create_mutex_contend_service(candidate);
+  service->start();
+  int signal = 0;
+  sigwait(&ending, &signal);
+  service->stop();
+  return 0;
+}
+
+// ---- the stage: starts the candidates, and does things to them ------------------------------
+
+struct Process {
+  pid_t pid = -1;
+  int output = -1;
+};
+
+struct News {
+  std::string who;
+  std::string what;  // "leads" or "follows"; empty: nothing came
+  FencingToken token = 0;
+};
+
 class Stage {
  public:
-  explicit Stage(std::shared_ptr<const simba::Clock> clock)
-      : clock_{std::move(clock)}, begin_{clock_->now()} {}
-
-  void say(const std::string& line) {
-    const std::lock_guard lock{mutex_};
-    print(line);
+  Stage(std::string program, std::string database)
+      : program_{std::move(program)}, database_{std::move(database)} {}
+  Stage(const Stage&) = delete;
+  Stage& operator=(const Stage&) = delete;
+  ~Stage() {
+    for (const auto& [name, process] : processes_) kill(process.pid, SIGTERM);
+    for (const auto& [name, process] : processes_) waitpid(process.pid, nullptr, 0);
   }
 
-  void leads(const std::string& name, simba::FencingToken token) {
-    const std::lock_guard lock{mutex_};
-    print("  " + name + " leads, fencing token " + std::to_string(token));
-    leaders_.push_back(name);
-    if (leading_++ > 0) two_at_once_ = true;
-    changed_.notify_all();
+  void start(const std::string& name) {
+    int ends[2] = {};
+    if (pipe(ends) != 0) std::abort();
+    const pid_t pid = fork();
+    if (pid == 0) {
+      dup2(ends[1], STDOUT_FILENO);
+      close(ends[0]);
+      close(ends[1]);
+      execl(program_.c_str(), program_.c_str(), name.c_str(), database_.c_str(), nullptr);
+      _exit(127);
+    }
+    close(ends[1]);
+    processes_[name] = {.pid = pid, .output = ends[0]};
   }
 
-  void steps_down(const std::string& name) {
-    const std::lock_guard lock{mutex_};
-    print("  " + name + " leads no longer");
-    --leading_;
-    changed_.notify_all();
+  void end(const std::string& name, int signal) {
+    kill(processes_.at(name).pid, signal);
+    ended_at_ = std::chrono::steady_clock::now();
   }
 
-  /// The name of the `number`-th leader, counted from 1; empty when none came within 10 s.
-  std::string leader(std::size_t number) {
-    std::unique_lock lock{mutex_};
-    changed_.wait_for(lock, 10s, [&] { return leaders_.size() >= number; });
-    return leaders_.size() >= number ? leaders_[number - 1] : "";
+  /// Waits for the next leader and says who it is; empty when none comes within 20 s.
+  std::string next_leader() {
+    for (;;) {
+      const News news = next();
+      if (news.what.empty()) return "";
+      if (news.what == "follows") {
+        say("  " + news.who + " leads no longer");
+        continue;
+      }
+      say("  " + news.who + " leads, fencing token " + std::to_string(news.token));
+      if (news.token <= last_token_) say("  TOKENS DO NOT GROW");
+      last_token_ = news.token;
+      return news.who;
+    }
   }
 
-  LocalTime now() const { return clock_->now(); }
-
-  bool two_at_once() {
-    const std::lock_guard lock{mutex_};
-    return two_at_once_;
+  std::string since_the_end() const {
+    const std::chrono::duration<double, std::milli> span =
+        std::chrono::steady_clock::now() - ended_at_;
+    char text[32];
+    std::snprintf(text, sizeof text, "%.1f ms", span.count());
+    return text;
   }
 
- private:
-  void print(const std::string& line) {
-    const std::chrono::duration<double> at = clock_->now() - begin_;
+  void say(const std::string& line) const {
+    const std::chrono::duration<double> at = std::chrono::steady_clock::now() - begin_;
     std::printf("%7.3f s  %s\n", at.count(), line.c_str());
     std::fflush(stdout);
   }
 
-  const std::shared_ptr<const simba::Clock> clock_;
-  const LocalTime begin_;
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  std::vector<std::string> leaders_;
-  int leading_ = 0;
-  bool two_at_once_ = false;
-};
-
-/// One candidate with a connection of its own, as if it were a process of its own.
-class Candidate : public simba::AbstractMutexContender {
- public:
-  Candidate(const std::string& name, Stage& stage,
-            const std::shared_ptr<simba::memory::MemoryStore>& store,
-            const std::shared_ptr<const simba::Runtime>& runtime,
-            const simba::engine::ContentionOptions& options)
-      : AbstractMutexContender{"demo-leader", name},
-        stage_{stage},
-        cable_{std::make_shared<Cable>(store)},
-        factory_{cable_, runtime, options},
-        service_{factory_.create_mutex_contend_service(*this)} {}
-
-  ~Candidate() override { service_->close(); }
-  Candidate(const Candidate&) = delete;
-  Candidate& operator=(const Candidate&) = delete;
-
-  simba::MutexContendService& service() { return *service_; }
-  Cable& cable() { return *cable_; }
-
-  void on_acquired(const simba::MutexState& state) override {
-    stage_.leads(contender_id(), state.after().fencing_token());
-  }
-  void on_released(const simba::MutexState& /*state*/) override {
-    stage_.steps_down(contender_id());
-  }
-  void on_event(const simba::ContentionEvent& event) override {
-    if (std::holds_alternative<simba::RenewalFailed>(event) && !warned_.exchange(true)) {
-      stage_.say("  " + contender_id() + " can not renew; tries on while the lease lasts");
-    }
-  }
-
  private:
-  Stage& stage_;
-  std::atomic<bool> warned_{false};
-  const std::shared_ptr<Cable> cable_;
-  simba::engine::LeaseServiceFactory factory_;
-  const std::unique_ptr<simba::MutexContendService> service_;
+  News next() {
+    std::vector<pollfd> ends;
+    std::vector<std::string> names;
+    for (const auto& [name, process] : processes_) {
+      ends.push_back({process.output, POLLIN, 0});
+      names.push_back(name);
+    }
+    if (poll(ends.data(), ends.size(), 20'000) <= 0) return {};
+    for (std::size_t i = 0; i < ends.size(); ++i) {
+      if (ends[i].revents == 0) continue;
+      std::string line;
+      char c = 0;
+      while (read(ends[i].fd, &c, 1) == 1 && c != '\n') line += c;
+      if (line.empty()) {  // its process is gone
+        waitpid(processes_[names[i]].pid, nullptr, 0);
+        processes_.erase(names[i]);
+        return next();
+      }
+      News news{.who = names[i], .what = {}};
+      std::istringstream{line} >> news.what >> news.token;
+      return news;
+    }
+    return {};
+  }
+
+  const std::string program_;
+  const std::string database_;
+  const std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
+  std::map<std::string, Process> processes_;
+  std::chrono::steady_clock::time_point ended_at_{};
+  FencingToken last_token_ = 0;
 };
 
-std::string milliseconds_since(const Stage& stage, LocalTime begin) {
-  const std::chrono::duration<double, std::milli> span = stage.now() - begin;
-  char text[32];
-  std::snprintf(text, sizeof text, "%.1f ms", span.count());
-  return text;
+int play(const std::string& database) {
+  const simba::engine::ContentionPlan plan{options_for(database).sql.contention};
+  std::printf("%s\n", simba::engine::describe(plan).c_str());
+
+  Stage stage{std::filesystem::read_symlink("/proc/self/exe"), database};
+  stage.say("three processes start, on " + database);
+  for (const char* name : {"ann", "ben", "cleo"}) stage.start(name);
+
+  const std::string first = stage.next_leader();
+  if (first.empty()) return 1;
+  stage.say(first + " is told to stop (SIGTERM)");
+  stage.end(first, SIGTERM);
+  const std::string second = stage.next_leader();
+  if (second.empty()) return 1;
+  stage.say("hand-over took " + stage.since_the_end());
+
+  stage.say(second + " is killed (SIGKILL)");
+  stage.end(second, SIGKILL);
+  const std::string third = stage.next_leader();
+  if (third.empty()) return 1;
+  stage.say("take-over took " + stage.since_the_end() +
+            "; on another host it would have waited for the lease");
+  return 0;
 }
 
 }  // namespace
 
-int main() {
-  simba::RuntimeOptions runtime_options;
-  runtime_options.log = simba::make_null_logger();  // the stage speaks
-  const auto runtime = simba::make_runtime(runtime_options);
-  const auto store = std::make_shared<simba::memory::MemoryStore>(runtime->clock);
-
-  simba::engine::ContentionOptions options;
-  options.ttl = 1s;
-  options.transition = 500ms;
-  std::printf("%s\n", simba::engine::describe(simba::engine::ContentionPlan{options}).c_str());
-
-  Stage stage{runtime->clock};
-  std::vector<std::unique_ptr<Candidate>> candidates;
-  for (const char* name : {"ann", "ben", "cleo"}) {
-    candidates.push_back(std::make_unique<Candidate>(name, stage, store, runtime, options));
+int main(int argc, char** argv) {
+  if (argc == 3) return be_candidate(argv[1], argv[2]);
+  std::string folder = (std::filesystem::temp_directory_path() / "simba-demo-XXXXXX").string();
+  if (mkdtemp(folder.data()) == nullptr) {
+    std::perror(folder.c_str());
+    return 1;
   }
-  const auto find = [&](const std::string& name) -> Candidate* {
-    const auto found = std::find_if(candidates.begin(), candidates.end(),
-                                    [&](const auto& c) { return c->contender_id() == name; });
-    return found == candidates.end() ? nullptr : found->get();
-  };
-
-  stage.say("three candidates start");
-  for (const auto& candidate : candidates) candidate->service().start();
-
-  Candidate* first = find(stage.leader(1));
-  if (first == nullptr) return 1;
-  stage.say(first->contender_id() + " stops gracefully");
-  const LocalTime stopped = stage.now();
-  first->service().stop();
-  Candidate* second = find(stage.leader(2));
-  if (second == nullptr) return 1;
-  stage.say("hand-over took " + milliseconds_since(stage, stopped));
-
-  stage.say("the connection of " + second->contender_id() + " is cut");
-  const LocalTime cut = stage.now();
-  second->cable().cut();
-  Candidate* third = find(stage.leader(3));
-  if (third == nullptr) return 1;
-  stage.say("take-over took " + milliseconds_since(stage, cut));
-
-  for (const auto& candidate : candidates) candidate->service().close();
-  stage.say(stage.two_at_once() ? "TWO LEADERS AT ONCE" : "never two leaders at once");
-  return stage.two_at_once() ? 1 : 0;
+  const int status = play(folder + "/simba.db");
+  std::filesystem::remove_all(folder);
+  return status;
 }

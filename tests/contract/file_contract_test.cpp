@@ -1,47 +1,18 @@
-#include <cerrno>
-#include <cstdlib>
-#include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
-#include <system_error>
 
 #include "file_store.hpp"
 #include "simba/engine/lease_service_factory.hpp"
 #include "simba/testkit/store_contract.hpp"
-
-namespace {
-
-/// A new folder that vanishes with this object.
-class TemporaryFolder {
- public:
-  TemporaryFolder()
-      : path_{(std::filesystem::temp_directory_path() / "simba-file-store-XXXXXX").string()} {
-    if (mkdtemp(path_.data()) == nullptr) {
-      throw std::system_error{errno, std::generic_category(), path_};
-    }
-  }
-  ~TemporaryFolder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-
-  const std::string& path() const { return path_; }
-
- private:
-  std::string path_;
-};
-
-}  // namespace
+#include "support/temporary_folder.hpp"
 
 int main(int argc, char** argv) {
   using file_store::FileStore;
   using simba::engine::ContentionOptions;
   using simba::testkit::Capability;
 
-  std::optional<TemporaryFolder> folder;
+  std::optional<simba::support::TemporaryFolder> folder;
   simba::testkit::StoreUnderTest store;
   store.name = "File";
   store.capabilities = {Capability::separate_processes, Capability::cut_off,

@@ -1,0 +1,49 @@
+#pragma once
+
+#include <filesystem>
+#include <memory>
+
+#include "simba/core/mutex_service_factory.hpp"
+#include "simba/engine/lease_store.hpp"
+#include "simba/sql/mutex_owner_repository.hpp"
+#include "simba/sql/sql_options.hpp"
+
+namespace simba::sqlite {
+
+/// Whether programs that this process starts count as alive in its place.
+enum class Children {
+  do_not_count,  ///< what an owner held is free when its process is gone
+  count,         ///< not before the programs that it started are gone too
+};
+
+struct SqliteOptions {
+  std::filesystem::path path{};  ///< of the database; made where it is missing, its folder is not
+  Children children = Children::do_not_count;
+  sql::SqlOptions sql{};
+};
+
+/// A factory whose services contend through an SQLite database: for the processes of one host,
+/// without any server.
+///
+/// The clock is the host's own and never jumps (CLOCK_BOOTTIME): setting the wall clock changes no
+/// lease. After a reboot all mutexes are free. An owner whose process is gone loses its mutexes at
+/// once: each process holds a lock on the file `<path>-alive`, which the kernel drops when the
+/// process ends, however it ends. A process that is only paused keeps its lease.
+///
+/// Every acquisition is on the disk before it is answered (one fsync), so no fencing token repeats
+/// even after a power cut. Renewals and releases cost no fsync.
+///
+/// Not guaranteed: anything on a network file system, or between hosts.
+///
+/// Does not open the file: that happens at the first request.
+/// Throws InvalidArgumentError where the options contradict each other.
+std::unique_ptr<MutexServiceFactory> make_sqlite_factory(SqliteOptions options);
+
+/// The store alone, for those that put something of their own around it.
+std::shared_ptr<engine::LeaseStore> make_sqlite_store(const SqliteOptions& options,
+                                                      std::shared_ptr<const Runtime> runtime);
+
+/// The table, row by row, for tools.
+std::unique_ptr<sql::MutexOwnerRepository> make_sqlite_repository(SqliteOptions options);
+
+}  // namespace simba::sqlite

@@ -1,0 +1,59 @@
+#include "sqlite/host_clock.hpp"
+
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <system_error>
+
+#include "core/boot_clock.hpp"
+#include "simba/core/error.hpp"
+
+namespace simba::sqlite {
+namespace {
+
+/// The file below tells of the namespace that children get, which may be another than ours.
+void check_namespace() {
+  std::error_code ignored;
+  const auto ours = std::filesystem::read_symlink("/proc/self/ns/time", ignored);
+  const auto of_children =
+      std::filesystem::read_symlink("/proc/self/ns/time_for_children", ignored);
+  if (ours != of_children) {
+    throw Error{
+        ErrorKind::unsupported,
+        "SQLite store: this process has unshared its time namespace without forking, so the "
+        "host's clock can not be told; start it in the new namespace"};
+  }
+}
+
+/// How far CLOCK_BOOTTIME of this process is ahead of the host's, in a time namespace.
+std::chrono::nanoseconds offset_of_namespace() {
+  std::ifstream offsets{"/proc/self/timens_offsets"};
+  std::string clock;
+  std::int64_t seconds = 0;
+  std::int64_t nanoseconds = 0;
+  while (offsets >> clock >> seconds >> nanoseconds) {
+    if (clock == "boottime") {
+      return std::chrono::seconds{seconds} + std::chrono::nanoseconds{nanoseconds};
+    }
+  }
+  return std::chrono::nanoseconds::zero();
+}
+
+}  // namespace
+
+HostClock make_host_clock() {
+  check_namespace();
+  std::string boot_id;
+  std::ifstream{"/proc/sys/kernel/random/boot_id"} >> boot_id;
+  if (boot_id.empty()) {
+    throw Error{ErrorKind::unsupported,
+                "SQLite store: /proc/sys/kernel/random/boot_id can not be read, so leases of an "
+                "earlier boot could not be told from present ones; mount /proc"};
+  }
+  return {.boot_id = boot_id, .since_boot = [offset = offset_of_namespace()] {
+            return std::chrono::floor<std::chrono::milliseconds>(
+                detail::BootClock::now().time_since_epoch() - offset);
+          }};
+}
+
+}  // namespace simba::sqlite

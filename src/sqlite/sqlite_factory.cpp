@@ -1,0 +1,58 @@
+#include "simba/sqlite/sqlite_factory.hpp"
+
+#include <filesystem>
+#include <system_error>
+#include <utility>
+
+#include "simba/core/error.hpp"
+#include "sql/sql_store.hpp"
+#include "sqlite/sqlite_database.hpp"
+
+namespace simba::sqlite {
+namespace {
+
+// One writer at a time: a second connection would only wait for the first.
+constexpr sql::SqlDefaults defaults{.poll_interval = std::chrono::seconds{1}, .pool_size = 1};
+
+std::shared_ptr<sql::Database> make_database(const SqliteOptions& options,
+                                             const std::shared_ptr<const Runtime>& runtime) {
+  if (options.path.empty()) throw InvalidArgumentError{"an SQLite store needs a path"};
+  if (!options.path.has_filename()) {
+    throw InvalidArgumentError{"the path of an SQLite store must name a file, not a folder: " +
+                               options.path.string()};
+  }
+  if (!runtime) throw InvalidArgumentError{"an SQLite store needs a runtime"};
+  // SQLite names its files beside the one that a link leads to; so must we.
+  std::error_code unresolved;
+  auto path =
+      std::filesystem::weakly_canonical(std::filesystem::absolute(options.path), unresolved);
+  if (unresolved) path = std::filesystem::absolute(options.path);
+  return std::make_shared<SqliteDatabase>(std::move(path), options.children, options.sql.schema,
+                                          runtime->log);
+}
+
+SqliteOptions with_runtime(SqliteOptions options) {
+  if (!options.sql.runtime) options.sql.runtime = make_runtime();
+  return options;
+}
+
+}  // namespace
+
+std::shared_ptr<engine::LeaseStore> make_sqlite_store(const SqliteOptions& options,
+                                                      std::shared_ptr<const Runtime> runtime) {
+  auto database = make_database(options, runtime);
+  return sql::make_sql_store(std::move(database), options.sql, defaults, std::move(runtime));
+}
+
+std::unique_ptr<MutexServiceFactory> make_sqlite_factory(SqliteOptions options) {
+  options = with_runtime(std::move(options));
+  return sql::make_sql_factory(make_database(options, options.sql.runtime), options.sql, defaults);
+}
+
+std::unique_ptr<sql::MutexOwnerRepository> make_sqlite_repository(SqliteOptions options) {
+  options = with_runtime(std::move(options));
+  return sql::make_sql_repository(make_database(options, options.sql.runtime), options.sql,
+                                  defaults);
+}
+
+}  // namespace simba::sqlite

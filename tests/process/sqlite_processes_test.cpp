@@ -1,0 +1,195 @@
+// What the kernel knows of the processes that share an SQLite database.
+#include <chrono>
+#include <csignal>
+#include <functional>
+#include <future>
+#include <memory>
+#include <string>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <gtest/gtest.h>
+
+#include "simba/locker/simba_locker.hpp"
+#include "simba/sqlite/sqlite_factory.hpp"
+#include "support/patience.hpp"
+#include "support/temporary_folder.hpp"
+
+namespace simba::sqlite {
+namespace {
+
+using namespace std::chrono_literals;
+
+/// A process of its own that runs `body` and ends with it, or is killed. Made before this process
+/// has threads.
+class Child {
+ public:
+  /// `body` gets a function that sends a number to the parent.
+  explicit Child(const std::function<void(const std::function<void(std::uint64_t)>&)>& body) {
+    int ends[2] = {};
+    if (pipe(ends) != 0) throw std::runtime_error{"pipe"};
+    pid_ = fork();
+    if (pid_ == 0) {
+      close(ends[0]);
+      body([&](std::uint64_t number) {
+        if (write(ends[1], &number, sizeof number) != sizeof number) _exit(2);
+      });
+      _exit(0);
+    }
+    close(ends[1]);
+    from_ = ends[0];
+  }
+  ~Child() {
+    kill();
+    close(from_);
+  }
+  Child(const Child&) = delete;
+  Child& operator=(const Child&) = delete;
+
+  /// The next number; zero when the child has closed its end.
+  std::uint64_t receive() const {
+    std::uint64_t number = 0;
+    return read(from_, &number, sizeof number) == sizeof number ? number : 0;
+  }
+
+  void signal(int number) const { ::kill(pid_, number); }
+
+  void kill() {
+    if (pid_ <= 0) return;
+    signal(SIGKILL);
+    waitpid(pid_, nullptr, 0);
+    pid_ = -1;
+  }
+
+ private:
+  pid_t pid_ = -1;
+  int from_ = -1;
+};
+
+struct SqliteProcesses : testing::Test {
+  std::unique_ptr<MutexServiceFactory> make_factory(Children children = Children::do_not_count) {
+    SqliteOptions options;
+    options.path = path;
+    options.children = children;
+    options.sql.contention.ttl = 10min;  // so that no lease ends by itself
+    return make_sqlite_factory(options);
+  }
+
+  /// Owns mutex "m" until it is killed; sends its fencing token.
+  auto owner() {
+    return [this](const std::function<void(std::uint64_t)>& send) {
+      const auto factory = make_factory();
+      SimbaLocker locker{"m", *factory, "owner"};
+      locker.acquire(support::scaled(30s));
+      send(locker.fencing_token());
+      pause();
+    };
+  }
+
+  std::string owner_of_m() {
+    return make_sqlite_repository({.path = path})->ensure_owner("m").owner_id();
+  }
+
+  const support::TemporaryFolder folder;
+  const std::filesystem::path path = folder.path() / "simba.db";
+};
+
+TEST_F(SqliteProcesses, AWaiterTakesOverFromAKilledOwnerLongBeforeTheLeaseEnds) {
+  Child child{owner()};
+  const std::uint64_t token = child.receive();
+  ASSERT_NE(token, 0U);
+  const auto factory = make_factory();
+  SimbaLocker waiter{"m", *factory};
+  ASSERT_FALSE(waiter.try_acquire());
+  auto acquired = std::async(std::launch::async, [&] { waiter.acquire(support::scaled(30s)); });
+  child.kill();
+  acquired.get();
+  EXPECT_GT(waiter.fencing_token(), token);
+}
+
+TEST_F(SqliteProcesses, OneThatComesLaterTakesOverFromAKilledOwnerAtOnce) {
+  Child child{owner()};
+  ASSERT_NE(child.receive(), 0U);
+  child.kill();
+  const auto factory = make_factory();
+  SimbaLocker locker{"m", *factory};
+  EXPECT_TRUE(locker.try_acquire());
+}
+
+TEST_F(SqliteProcesses, APausedOwnerKeepsItsLease) {
+  Child child{owner()};
+  ASSERT_NE(child.receive(), 0U);
+  child.signal(SIGSTOP);
+  const auto factory = make_factory();
+  SimbaLocker locker{"m", *factory};
+  EXPECT_FALSE(locker.try_acquire());
+  EXPECT_EQ(owner_of_m(), "owner");
+}
+
+TEST_F(SqliteProcesses, ProgramsThatAnOwnerStartedDoNotCountUnlessItIsWanted) {
+  for (const Children children : {Children::do_not_count, Children::count}) {
+    Child child{[&](const std::function<void(std::uint64_t)>& send) {
+      const auto factory = make_factory(children);
+      SimbaLocker locker{"m", *factory, "owner"};
+      locker.acquire(support::scaled(30s));
+      const pid_t program = fork();
+      if (program == 0) {
+        execlp("sleep", "sleep", "600", nullptr);
+        _exit(127);
+      }
+      // The program runs once its command line says so.
+      const std::string command = "/proc/" + std::to_string(program) + "/comm";
+      support::eventually([&] {
+        std::string name;
+        if (FILE* file = fopen(command.c_str(), "r")) {
+          char buffer[16] = {};
+          if (fgets(buffer, sizeof buffer, file) != nullptr) name = buffer;
+          fclose(file);
+        }
+        return name == "sleep\n";
+      });
+      send(static_cast<std::uint64_t>(program));
+      pause();
+    }};
+    const auto program = static_cast<pid_t>(child.receive());
+    ASSERT_GT(program, 0);
+    child.kill();
+    const bool counts = children == Children::count;
+    EXPECT_EQ(owner_of_m(), counts ? "owner" : "");
+    ::kill(program, SIGKILL);
+    EXPECT_TRUE(support::eventually([&] { return owner_of_m().empty(); }));
+  }
+}
+
+TEST_F(SqliteProcesses, AWriterKilledAtAnyMomentLeavesASoundDatabaseAndGrowingTokens) {
+  std::uint64_t last = 0;
+  for (int round = 0; round < 20; ++round) {
+    Child child{[&](const std::function<void(std::uint64_t)>& send) {
+      const auto factory = make_factory();
+      for (;;) {
+        SimbaLocker locker{"m", *factory};
+        locker.acquire(support::scaled(30s));
+        send(locker.fencing_token());
+        locker.close();
+      }
+    }};
+    for (int i = 0; i <= round; ++i) {
+      const std::uint64_t token = child.receive();
+      EXPECT_GT(token, last);
+      last = token;
+    }
+    child.kill();  // wherever it is by now
+    while (const std::uint64_t token = child.receive()) {
+      EXPECT_GT(token, last);
+      last = token;
+    }
+    const auto factory = make_factory();
+    SimbaLocker locker{"m", *factory};
+    locker.acquire(support::scaled(30s));
+    EXPECT_GT(locker.fencing_token(), last);
+    last = locker.fencing_token();
+  }
+}
+
+}  // namespace
+}  // namespace simba::sqlite

@@ -1,0 +1,121 @@
+#include "sqlite/liveness.hpp"
+
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <string>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "simba/core/error.hpp"
+#include "support/temporary_folder.hpp"
+
+namespace simba::sqlite {
+namespace {
+
+using namespace std::chrono_literals;
+using State = Liveness::State;
+using testing::HasSubstr;
+
+struct LivenessTest : testing::Test {
+  std::unique_ptr<Liveness> join() const {
+    return std::make_unique<Liveness>(path, database, Children::do_not_count, sql::real_now() + 5s,
+                                      closing);
+  }
+
+  const support::TemporaryFolder folder;
+  const std::filesystem::path database = folder.path() / "db";
+  const std::filesystem::path path = folder.path() / "db-alive";
+  const sql::Wakeup closing;
+};
+
+TEST_F(LivenessTest, OneThatIsThereIsAliveToTheOthersAndToItself) {
+  const auto one = join();
+  const auto other = join();
+  EXPECT_NE(one->mark(), other->mark());
+  EXPECT_EQ(other->state_of(one->mark()), State::alive);
+  EXPECT_EQ(one->state_of(one->mark()), State::alive);
+}
+
+TEST_F(LivenessTest, OneThatHasLeftIsGone) {
+  auto one = join();
+  const auto other = join();
+  const std::string mark = one->mark();
+  one.reset();
+  EXPECT_EQ(other->state_of(mark), State::gone);
+}
+
+TEST_F(LivenessTest, AForkedChildCountsAsItsParentUntilItIsGone) {
+  const auto observer = join();
+  auto one = join();
+  const std::string mark = one->mark();
+  int hold[2] = {};
+  ASSERT_EQ(pipe(hold), 0);
+  const pid_t child = fork();
+  if (child == 0) {
+    close(hold[1]);
+    char byte = 0;
+    _exit(read(hold[0], &byte, 1) == 0 ? 0 : 1);  // ends when the parent closes its end
+  }
+  close(hold[0]);
+  one.reset();
+  EXPECT_EQ(observer->state_of(mark), State::alive);
+  close(hold[1]);
+  ASSERT_EQ(waitpid(child, nullptr, 0), child);
+  EXPECT_EQ(observer->state_of(mark), State::gone);
+}
+
+TEST_F(LivenessTest, NobodyIsGoneByAFileThatWasDeletedAndMadeAnew) {
+  const auto one = join();
+  std::filesystem::remove(path);
+  const auto other = join();
+  EXPECT_EQ(other->state_of(one->mark()), State::unknown);
+  EXPECT_EQ(one->state_of(other->mark()), State::unknown);
+}
+
+TEST_F(LivenessTest, NobodyIsGoneByACopyOfTheFile) {
+  const auto one = join();
+  const auto copy = folder.path() / "copy";
+  std::filesystem::copy_file(path, copy);
+  std::filesystem::rename(copy, path);
+  const auto other = join();
+  EXPECT_EQ(other->state_of(one->mark()), State::unknown);
+}
+
+TEST_F(LivenessTest, ANewFileHasTheModeOfTheDatabaseWhateverTheUmask) {
+  std::ofstream{database} << "";
+  const auto mode = std::filesystem::perms{0660};
+  std::filesystem::permissions(database, mode);
+  const mode_t before = umask(077);
+  join();
+  umask(before);
+  EXPECT_EQ(std::filesystem::status(path).permissions(), mode);
+}
+
+TEST_F(LivenessTest, AMarkThatMakesNoSenseIsUnknown) {
+  const auto one = join();
+  const std::string id = one->mark().substr(0, one->mark().find(':'));
+  for (const std::string& mark :
+       {std::string{}, std::string{":"}, id, id + ":", id + ":x", id + ":12x", id + ":-5",
+        id + ":0", id + ":99999999999999999999", std::string{"other:5000"}}) {
+    EXPECT_EQ(one->state_of(mark), State::unknown) << mark;
+  }
+}
+
+TEST_F(LivenessTest, AFolderThatIsMissingIsNamed) {
+  std::filesystem::remove(folder.path());
+  try {
+    join();
+    FAIL() << "no error";
+  } catch (const Error& error) {
+    EXPECT_THAT(error.what(), HasSubstr(path.string()));
+  }
+}
+
+}  // namespace
+}  // namespace simba::sqlite
