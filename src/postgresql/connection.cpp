@@ -1,0 +1,213 @@
+#include "postgresql/connection.hpp"
+
+#include <cstddef>
+#include <libpq-fe.h>
+#include <poll.h>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "postgresql/errors.hpp"
+#include "simba/core/error.hpp"
+
+namespace simba::postgresql {
+namespace {
+
+using sql::Waited;
+
+/// No statement of Simba has more; a server that goes on for ever is stopped here.
+constexpr int most_results = 8;
+
+bool readable(int descriptor) noexcept {
+  pollfd one{descriptor, POLLIN, 0};
+  return ::poll(&one, 1, 0) > 0;
+}
+
+std::vector<const char*> values_of(std::span<const Parameter> parameters) {
+  std::vector<const char*> values;
+  values.reserve(parameters.size());
+  for (const Parameter& parameter : parameters) {
+    values.push_back(parameter ? parameter->c_str() : nullptr);
+  }
+  return values;
+}
+
+}  // namespace
+
+void ResultDeleter::operator()(pg_result* result) const noexcept { PQclear(result); }
+
+template <typename AnyError>
+void Connection::fail(const AnyError& error) {
+  close();
+  throw error;  // NOLINT(cert-err60-cpp): Error is copied without throwing
+}
+
+Connection::Connection(std::shared_ptr<const ConnectSettings> settings)
+    : settings_{std::move(settings)}, connection_{settings_->start()}, wanted_{POLLOUT} {
+  if (connection_ == nullptr) {
+    throw Error{ErrorKind::unavailable, fmt::format("{}: out of memory", database_name())};
+  }
+  // Notices go nowhere; libpq would print them. Verbose messages have the SQLSTATE, which libpq
+  // tells in no other way where connecting fails.
+  PQsetNoticeReceiver(
+      connection_, [](void*, const PGresult*) {}, nullptr);
+  PQsetErrorVerbosity(connection_, PQERRORS_VERBOSE);
+  if (PQstatus(connection_) == CONNECTION_BAD) fail(connect_failure(database_name(), connection_));
+}
+
+Connection::~Connection() {
+  if (!fork_guard_.in_child()) {
+    close();
+  } else {
+    [[maybe_unused]] auto* leaked = result_.release();
+  }
+}
+
+void Connection::close() noexcept { PQfinish(std::exchange(connection_, nullptr)); }
+
+void Connection::check_open() const {
+  if (connection_ == nullptr) {
+    throw Error{ErrorKind::unavailable,
+                fmt::format("{}: the connection is closed", database_name())};
+  }
+}
+
+/// The connection broke. Where the server said why, that is the error.
+void Connection::lose() {
+  if (refused_) fail(Refusal{*refused_});
+  fail(connection_lost(database_name(), connection_));
+}
+
+Waited Connection::connect(LocalTime until, const sql::Wakeup& wakeup) {
+  check_open();
+  while (!connected_) {
+    const Waited waited = sql::wait_for(PQsocket(connection_), wanted_, until, wakeup);
+    if (waited != Waited::ready) return waited;
+    const PostgresPollingStatusType state = PQconnectPoll(connection_);
+    if (state == PGRES_POLLING_FAILED) fail(connect_failure(database_name(), connection_));
+    connected_ = state == PGRES_POLLING_OK;
+    wanted_ = state == PGRES_POLLING_READING ? POLLIN : POLLOUT;
+  }
+  if (PQsetnonblocking(connection_, 1) != 0) lose();
+  return Waited::ready;
+}
+
+void Connection::begin_statement() {
+  check_open();
+  result_.reset();
+  refused_.reset();
+  results_ = 0;
+}
+
+void Connection::check_sent(int sent) {
+  if (sent != 1) lose();
+}
+
+void Connection::send(const char* statement, std::span<const Parameter> parameters) {
+  begin_statement();
+  const std::vector<const char*> values = values_of(parameters);
+  check_sent(PQsendQueryParams(connection_, statement, static_cast<int>(values.size()), nullptr,
+                               values.data(), nullptr, nullptr, 0));
+}
+
+void Connection::send_prepare(const char* name, const char* statement) {
+  begin_statement();
+  check_sent(PQsendPrepare(connection_, name, statement, 0, nullptr));
+}
+
+void Connection::send_prepared(const char* name, std::span<const Parameter> parameters) {
+  begin_statement();
+  const std::vector<const char*> values = values_of(parameters);
+  check_sent(PQsendQueryPrepared(connection_, name, static_cast<int>(values.size()), values.data(),
+                                 nullptr, nullptr, 0));
+}
+
+/// Sends what is left to send. True where an answer can be looked for without waiting.
+bool Connection::flush_or_wait(short& events) {
+  const int left = PQflush(connection_);
+  if (left < 0) lose();
+  events = left > 0 ? POLLIN | POLLOUT : POLLIN;
+  return left == 0 && PQisBusy(connection_) == 0;
+}
+
+void Connection::keep(Result result) {
+  switch (PQresultStatus(result.get())) {
+    case PGRES_TUPLES_OK:
+    case PGRES_COMMAND_OK:
+    case PGRES_EMPTY_QUERY:
+      if (!result_) result_ = std::move(result);
+      break;
+    case PGRES_FATAL_ERROR:
+      // An error may follow an answer: the commit comes last. Without an SQLSTATE it is libpq that
+      // tells of a broken connection.
+      if (sql_state(result.get()).empty()) lose();
+      if (!refused_) refused_ = refusal(database_name(), connection_, result.get());
+      break;
+    default:
+      fail(Error{ErrorKind::internal,
+                 fmt::format("{}: the server answered in a way that no statement of Simba asks for",
+                             database_name())});
+  }
+  if (++results_ > most_results) {
+    fail(Error{ErrorKind::internal,
+               fmt::format("{}: the server does not end its answer", database_name())});
+  }
+}
+
+Waited Connection::receive(LocalTime until, const sql::Wakeup& wakeup) {
+  check_open();
+  for (;;) {
+    short events = 0;
+    while (!flush_or_wait(events)) {
+      const Waited waited = sql::wait_for(PQsocket(connection_), events, until, wakeup);
+      if (waited != Waited::ready) return waited;
+      // What came before the end of the connection is still to be read.
+      if (PQconsumeInput(connection_) != 1 && PQisBusy(connection_) != 0) lose();
+    }
+    Result result{PQgetResult(connection_)};
+    if (!result) break;
+    keep(std::move(result));
+  }
+  if (refused_) {
+    const Refusal error = *std::exchange(refused_, std::nullopt);
+    result_.reset();
+    if (!usable()) fail(error);
+    throw error;  // NOLINT(cert-err60-cpp): Error is copied without throwing
+  }
+  if (PQstatus(connection_) != CONNECTION_OK || !result_) lose();
+  return Waited::ready;
+}
+
+Waited Connection::listen(LocalTime until, const sql::Wakeup& wakeup) {
+  check_open();
+  const Waited waited = sql::wait_for(PQsocket(connection_), POLLIN, until, wakeup);
+  if (waited == Waited::ready && PQconsumeInput(connection_) != 1) {
+    lose();
+  }
+  return waited;
+}
+
+std::vector<std::string> Connection::take_notifications() {
+  check_open();
+  std::vector<std::string> payloads;
+  while (PGnotify* notification = PQnotifies(connection_)) {
+    const std::unique_ptr<PGnotify, void (*)(void*)> owner{notification, PQfreemem};
+    if (notification->extra != nullptr) payloads.emplace_back(notification->extra);
+  }
+  return payloads;
+}
+
+bool Connection::usable() noexcept {
+  if (connection_ == nullptr || PQstatus(connection_) != CONNECTION_OK) return false;
+  // What the server says unasked is short; one that never falls silent is of no use.
+  for (int reads = 0; readable(PQsocket(connection_)); ++reads) {
+    if (PQconsumeInput(connection_) != 1 || reads == 100) {
+      close();
+      return false;
+    }
+    while (PGnotify* notification = PQnotifies(connection_)) PQfreemem(notification);
+  }
+  return PQstatus(connection_) == CONNECTION_OK;
+}
+
+}  // namespace simba::postgresql

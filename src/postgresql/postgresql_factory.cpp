@@ -1,0 +1,45 @@
+#include "simba/postgresql/postgresql_factory.hpp"
+
+#include <chrono>
+#include <utility>
+
+#include "postgresql/postgresql_database.hpp"
+#include "sql/sql_store.hpp"
+
+namespace simba::postgresql {
+namespace {
+
+using namespace std::chrono_literals;
+
+std::shared_ptr<sql::Database> database_of(const PostgreSqlOptions& options,
+                                           const Runtime& runtime) {
+  return std::make_shared<PostgreSqlDatabase>(options, runtime.log);
+}
+
+/// With LISTEN a look at the rows is a safety net; without it is the only way to notice a change.
+sql::SqlDefaults defaults_of(const PostgreSqlOptions& options) {
+  return {.poll_interval = options.listen == Listen::yes ? 1s : 100ms, .pool_size = 2};
+}
+
+}  // namespace
+
+std::unique_ptr<MutexServiceFactory> make_postgresql_factory(PostgreSqlOptions options) {
+  if (!options.sql.runtime) options.sql.runtime = make_runtime();
+  return sql::make_sql_factory(database_of(options, *options.sql.runtime), options.sql,
+                               defaults_of(options));
+}
+
+std::shared_ptr<engine::LeaseStore> make_postgresql_store(const PostgreSqlOptions& options,
+                                                          std::shared_ptr<const Runtime> runtime) {
+  auto database = database_of(options, *runtime);
+  return sql::make_sql_store(std::move(database), options.sql, defaults_of(options),
+                             std::move(runtime));
+}
+
+std::unique_ptr<sql::MutexOwnerRepository> make_postgresql_repository(PostgreSqlOptions options) {
+  if (!options.sql.runtime) options.sql.runtime = make_runtime();
+  return sql::make_sql_repository(database_of(options, *options.sql.runtime), options.sql,
+                                  defaults_of(options));
+}
+
+}  // namespace simba::postgresql

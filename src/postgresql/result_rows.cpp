@@ -1,0 +1,77 @@
+#include "postgresql/result_rows.hpp"
+
+#include <charconv>
+#include <cstdint>
+#include <libpq-fe.h>
+#include <system_error>
+
+#include <fmt/format.h>
+
+#include "simba/core/error.hpp"
+
+namespace simba::postgresql {
+namespace {
+
+constexpr int columns = 7;
+
+class Reader {
+ public:
+  Reader(const PGresult* result, std::string_view database_name)
+      : result_{result}, database_name_{database_name} {}
+
+  [[noreturn]] void refuse(std::string_view what) const {
+    throw Error{
+        ErrorKind::internal,
+        fmt::format("{}: the answer {}; is simba_mutex a table of Simba?", database_name_, what)};
+  }
+
+  std::string_view text(int row, int column) const {
+    if (PQgetisnull(result_, row, column) != 0) {
+      refuse(fmt::format("has no value in column {}", column + 1));
+    }
+    return {PQgetvalue(result_, row, column),
+            static_cast<std::size_t>(PQgetlength(result_, row, column))};
+  }
+
+  template <typename Number>
+  Number number(int row, int column) const {
+    const std::string_view digits = text(row, column);
+    Number value{};
+    const auto [end, error] =
+        std::from_chars(digits.data(), digits.data() + digits.size(), value, 10);
+    if (error != std::errc{} || end != digits.data() + digits.size()) {
+      refuse(fmt::format("has no proper number in column {}", column + 1));
+    }
+    return value;
+  }
+
+ private:
+  const PGresult* result_;
+  std::string_view database_name_;
+};
+
+}  // namespace
+
+std::vector<sql::Row> rows_of(const PGresult* result, std::size_t most,
+                              std::string_view database_name) {
+  const Reader reader{result, database_name};
+  const int count = PQntuples(result);
+  if (PQresultStatus(result) != PGRES_TUPLES_OK || PQnfields(result) < columns) {
+    reader.refuse("lacks columns");
+  }
+  if (static_cast<std::size_t>(count) > most) reader.refuse("has more rows than were asked for");
+  std::vector<sql::Row> rows;
+  rows.reserve(static_cast<std::size_t>(count));
+  for (int row = 0; row < count; ++row) {
+    rows.push_back({.mutex = std::string{reader.text(row, 0)},
+                    .owner_id = std::string{reader.text(row, 1)},
+                    .acquired_at = reader.number<std::int64_t>(row, 2),
+                    .ttl_at = reader.number<std::int64_t>(row, 3),
+                    .transition_at = reader.number<std::int64_t>(row, 4),
+                    .version = reader.number<FencingToken>(row, 5),
+                    .now = reader.number<std::int64_t>(row, 6)});
+  }
+  return rows;
+}
+
+}  // namespace simba::postgresql

@@ -1,0 +1,244 @@
+#include "postgresql/session.hpp"
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <functional>
+#include <iterator>
+#include <libpq-fe.h>
+#include <set>
+#include <string_view>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "postgresql/array_literal.hpp"
+#include "postgresql/errors.hpp"
+#include "postgresql/result_rows.hpp"
+#include "postgresql/statements.hpp"
+#include "postgresql_schema.hpp"
+#include "simba/core/error.hpp"
+
+namespace simba::postgresql {
+namespace {
+
+using namespace std::chrono_literals;
+using sql::Ask;
+using sql::Change;
+using sql::Row;
+using sql::Waited;
+using std::chrono::milliseconds;
+
+/// How often an acquisition is tried anew where someone else changed the row at the same moment.
+constexpr int most_tries = 3;
+
+/// A lock is waited for half of the time that is left, so that the server gives up before we do and
+/// no statement stays behind there. In ms; 0 would mean no limit.
+std::string lock_timeout(LocalTime deadline) {
+  const LocalTime now = sql::real_now();
+  const auto left = deadline == never ? 1h : std::chrono::floor<milliseconds>(deadline - now);
+  return fmt::to_string(std::clamp<milliseconds>(left / 2, 1ms, 1h).count());
+}
+
+template <typename Range, typename Text>
+std::string array_of(const Range& range, Text text) {
+  ArrayLiteral array;
+  for (const auto& element : range) array.add(text(element));
+  return std::move(array).take();
+}
+
+std::string versions_of(std::span<const Ask> asks) {
+  ArrayLiteral array;
+  for (const Ask& ask : asks) {
+    if (ask.version) {
+      array.add(fmt::to_string(*ask.version));
+    } else {
+      array.add_null();
+    }
+  }
+  return std::move(array).take();
+}
+
+std::vector<Ask> without(std::span<const Ask> asks, const std::vector<Row>& rows) {
+  std::set<std::string_view> answered;
+  for (const Row& row : rows) answered.insert(row.mutex);
+  std::vector<Ask> rest;
+  for (const Ask& ask : asks) {
+    if (!answered.contains(ask.mutex)) rest.push_back(ask);
+  }
+  return rest;
+}
+
+}  // namespace
+
+PostgreSqlSession::PostgreSqlSession(std::shared_ptr<const ConnectSettings> settings,
+                                     std::shared_ptr<TableState> table, LocalTime deadline,
+                                     const sql::Wakeup& closing)
+    : table_{std::move(table)},
+      closing_{closing},
+      connection_{std::move(settings)},
+      prepared_{!connection_.pooled()} {
+  const Waited waited = connection_.connect(deadline, closing_);
+  if (waited != Waited::ready) {
+    throw Error{ErrorKind::unavailable,
+                fmt::format("{}: {}", connection_.database_name(),
+                            waited == Waited::woken ? "closing" : "no connection in time")};
+  }
+  ask_to_notice_our_end(deadline);
+  ensure_table(deadline);
+}
+
+Result PostgreSqlSession::run(const char* statement, std::span<const Parameter> parameters,
+                              LocalTime deadline) {
+  connection_.send(statement, parameters);
+  return finish(deadline);
+}
+
+Result PostgreSqlSession::run_prepared(const char* statement, std::span<const Parameter> parameters,
+                                       LocalTime deadline) {
+  const std::string name = prepared_name(statement);
+  if (!prepared_.has(name)) {
+    connection_.send_prepare(name.c_str(), statement);
+    finish(deadline);
+    prepared_.add(name);
+  }
+  connection_.send_prepared(name.c_str(), parameters);
+  return finish(deadline);
+}
+
+/// Without an answer in time the connection is given up, since the answer may still come.
+Result PostgreSqlSession::finish(LocalTime deadline) {
+  const Waited waited = connection_.receive(deadline, closing_);
+  if (waited == Waited::ready) return connection_.take_result();
+  connection_.close();
+  if (waited == Waited::woken) {
+    throw Error{ErrorKind::unavailable, fmt::format("{}: closing", connection_.database_name())};
+  }
+  throw Error{ErrorKind::timeout,
+              fmt::format("{}: no answer in time", connection_.database_name())};
+}
+
+/// Carries out a statement on the table.
+Result PostgreSqlSession::execute(const char* statement, std::span<const Parameter> parameters,
+                                  LocalTime deadline) {
+  try {
+    if (prepared_.in_use()) {
+      try {
+        return run_prepared(statement, parameters, deadline);
+      } catch (const Refusal& error) {
+        if (!PreparedNames::shows_misfit(error.sql_state()) || !connection_.usable()) throw;
+        prepared_.stop_using();
+      }
+    }
+    return run(statement, parameters, deadline);
+  } catch (const Refusal& error) {
+    if (error.sql_state() != "42P01") throw;
+    // Someone has dropped it. The next session finds out what to do.
+    table_->set_found(false);
+    const Error missing = table_missing(connection_.database_name(), connection_.handle());
+    connection_.close();
+    if (!table_->may_be_made()) throw missing;  // NOLINT(cert-err60-cpp)
+    throw Error{ErrorKind::unavailable, fmt::format("{}; it is made anew", error.what())};
+  }
+}
+
+/// A statement that we gave up is to end on the server too, whatever it waits for there (say,
+/// someone who has locked the table). Otherwise each further try would leave one more connection
+/// behind.
+void PostgreSqlSession::ask_to_notice_our_end(LocalTime deadline) {
+  constexpr int first_version = 140000;
+  if (connection_.pooled() || PQserverVersion(connection_.handle()) < first_version) return;
+  try {
+    run(statements::notice_our_end, {}, deadline);
+  } catch (const Refusal& error) {
+    if (!connection_.usable()) throw;  // else a server on a system that can not do it
+  }
+}
+
+void PostgreSqlSession::ensure_table(LocalTime deadline) {
+  if (table_->found()) return;
+  const Result result = run(statements::find_table, {}, deadline);
+  const bool found = PQntuples(result.get()) == 1 && PQnfields(result.get()) == 1 &&
+                     std::string_view{PQgetvalue(result.get(), 0, 0)} == "t";
+  if (!found) {
+    if (!table_->may_be_made()) {
+      throw table_missing(connection_.database_name(), connection_.handle());
+    }
+    make_table(deadline);
+  }
+  table_->set_found(true);
+}
+
+void PostgreSqlSession::make_table(LocalTime deadline) {
+  try {
+    run(std::string{sql::schema::postgresql_sql}.c_str(), {}, deadline);
+  } catch (const Refusal& error) {
+    // Made by someone else at the same moment: the name is taken in one catalogue or another.
+    constexpr std::array<std::string_view, 3> taken{"23505", "42P07", "42710"};
+    if (std::find(taken.begin(), taken.end(), error.sql_state()) != taken.end()) return;
+    // No right to create here, or no schema to create in.
+    if (error.sql_state() == "42501" || error.sql_state() == "3F000") throw table_refused(error);
+    throw;
+  }
+}
+
+std::vector<Row> PostgreSqlSession::change_once(Change change, std::span<const Ask> asks,
+                                                LocalTime deadline) {
+  std::vector<Parameter> parameters{
+      array_of(asks, [](const Ask& ask) { return ask.mutex; }),
+      array_of(asks, [](const Ask& ask) { return ask.contender_id; })};
+  const char* statement = statements::release;
+  if (change == Change::release) {
+    parameters.emplace_back(versions_of(asks));
+  } else {
+    statement = change == Change::acquire ? statements::acquire : statements::guard;
+    parameters.emplace_back(fmt::to_string(asks.front().ttl.count()));
+    parameters.emplace_back(fmt::to_string(asks.front().transition.count()));
+  }
+  parameters.emplace_back(lock_timeout(deadline));
+  const Result result = execute(statement, parameters, deadline);
+  return rows_of(result.get(), asks.size(), connection_.database_name());
+}
+
+std::vector<Row> PostgreSqlSession::change(Change change, std::span<const Ask> asks,
+                                           LocalTime deadline) {
+  if (asks.empty()) return {};
+  std::vector<Row> rows = change_once(change, asks, deadline);
+  if (rows.size() == asks.size()) return rows;
+
+  // The others were changed by someone else at the same moment, or, unless acquired, do not exist.
+  try {
+    std::vector<Ask> rest = without(asks, rows);
+    for (int tries = 1; change == Change::acquire && tries < most_tries && !rest.empty(); ++tries) {
+      std::ranges::move(change_once(change, rest, deadline), std::back_inserter(rows));
+      rest = without(asks, rows);
+    }
+    if (rest.empty()) return rows;
+    std::vector<std::string> mutexes;
+    for (Ask& ask : rest) mutexes.push_back(std::move(ask.mutex));
+    std::ranges::move(look(mutexes, deadline), std::back_inserter(rows));
+  } catch (const Error&) {
+    // What was granted stays so; the others ask again. For a guard or release a missing row would
+    // mean that there is none.
+    if (rows.empty() || change != Change::acquire) throw;
+  }
+  return rows;
+}
+
+std::vector<Row> PostgreSqlSession::look(std::span<const std::string> mutexes, LocalTime deadline) {
+  if (mutexes.empty()) return {};
+  const std::array<Parameter, 1> parameters{array_of(mutexes, std::identity{})};
+  const Result result = execute(statements::look, parameters, deadline);
+  return rows_of(result.get(), mutexes.size(), connection_.database_name());
+}
+
+bool PostgreSqlSession::init(const std::string& mutex, LocalTime deadline) {
+  if (mutex.find('\0') != std::string::npos) {
+    throw InvalidArgumentError{"a name with a NUL can not be sent to PostgreSQL"};
+  }
+  const std::array<Parameter, 2> parameters{mutex, lock_timeout(deadline)};
+  return PQntuples(execute(statements::init, parameters, deadline).get()) == 1;
+}
+
+}  // namespace simba::postgresql

@@ -1,0 +1,178 @@
+#pragma once
+
+/// Every statement of the PostgreSQL store. Values go in as parameters, never into the text.
+///
+/// What the changes have in common:
+/// - `clock` is evaluated once, before any row is locked or written. It takes the time and sets,
+/// for
+///   this transaction alone, how long a lock is waited for, and that a commit is on the disk before
+///   it is answered where the server is set up otherwise. No state of the session is left behind.
+/// - `seen` are the rows as the statement's snapshot has them. A row that does not fulfil the
+///   condition there is answered as it was seen: it is neither locked nor written.
+/// - `locked` locks the others in the order of names, so that two batches can not block each other,
+///   and checks the condition again for a row that it had to wait for. One that no longer fulfils
+///   it is missing in the answer, and the caller looks again.
+/// - A statement that waited for a lock has an old time. It never shortens the lease that a later
+///   renewal of the same owner wrote, unless that lies more than two leases ahead (`far`): then the
+///   clock has been set back.
+/// - A change of owner is told on channel simba_mutex, together with the commit.
+/// - The columns of the answer: mutex, owner_id, acquired_at, ttl_at, transition_at, version, and
+/// the
+///   time, taken after the row was read.
+namespace simba::postgresql::statements {
+
+/// $1 mutexes, $2 contender ids, $3 ttl, $4 transition, $5 lock time-out; all times in ms.
+inline constexpr const char* acquire = R"(
+WITH clock AS MATERIALIZED (
+  SELECT floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint AS now,
+         set_config('lock_timeout', $5::text, true),
+         CASE WHEN current_setting('synchronous_commit') IN ('off', 'local')
+              THEN set_config('synchronous_commit', 'on', true) END
+), asked AS MATERIALIZED (
+  SELECT a.mutex, a.me, c.now, c.now + $3::bigint AS ttl_at,
+         c.now + $3::bigint + $4::bigint AS transition_at,
+         c.now + 2 * ($3::bigint + $4::bigint) AS far
+  FROM clock c CROSS JOIN unnest($1::text[], $2::text[]) AS a(mutex, me)
+), seen AS MATERIALIZED (
+  SELECT a.mutex, a.me, a.now, a.ttl_at AS new_ttl_at, a.transition_at AS new_transition_at,
+         m.owner_id, m.acquired_at, m.ttl_at, m.transition_at, m.version
+  FROM asked a LEFT JOIN simba_mutex m ON m.mutex = a.mutex
+), locked AS MATERIALIZED (
+  SELECT a.*, m.owner_id AS owner_before
+  FROM asked a JOIN simba_mutex m ON m.mutex = a.mutex
+  WHERE m.transition_at < a.now OR m.owner_id = a.me
+  ORDER BY a.mutex COLLATE "C" FOR NO KEY UPDATE OF m
+), granted AS (
+  UPDATE simba_mutex m SET
+    acquired_at = CASE WHEN m.owner_id = l.me AND m.acquired_at BETWEEN l.now AND l.far
+                       THEN m.acquired_at ELSE l.now END,
+    ttl_at = CASE WHEN m.owner_id = l.me AND m.ttl_at BETWEEN l.ttl_at AND l.far
+                  THEN m.ttl_at ELSE l.ttl_at END,
+    transition_at = CASE WHEN m.owner_id = l.me AND m.transition_at BETWEEN l.transition_at AND l.far
+                         THEN m.transition_at ELSE l.transition_at END,
+    owner_id = l.me,
+    version = m.version + 1
+  FROM locked l WHERE m.mutex = l.mutex
+  RETURNING m.mutex, m.owner_id, m.acquired_at, m.ttl_at, m.transition_at, m.version,
+            m.owner_id <> l.owner_before AS passed
+), made AS (
+  INSERT INTO simba_mutex AS m (mutex, acquired_at, ttl_at, transition_at, owner_id, version)
+  SELECT s.mutex, s.now, s.new_ttl_at, s.new_transition_at, s.me, 1
+  FROM seen s WHERE s.owner_id IS NULL
+  ORDER BY s.mutex COLLATE "C"
+  ON CONFLICT DO NOTHING
+  RETURNING m.mutex, m.owner_id, m.acquired_at, m.ttl_at, m.transition_at, m.version, true AS passed
+), answer AS (
+  SELECT * FROM granted
+  UNION ALL
+  SELECT * FROM made
+  UNION ALL
+  SELECT s.mutex, s.owner_id, s.acquired_at, s.ttl_at, s.transition_at, s.version, false
+  FROM seen s WHERE NOT (s.transition_at < s.now OR s.owner_id = s.me)
+)
+SELECT mutex, owner_id, acquired_at, ttl_at, transition_at, version,
+       floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint,
+       CASE WHEN passed THEN pg_notify('simba_mutex', mutex)::text END
+FROM answer)";
+
+/// $1 mutexes, $2 contender ids, $3 ttl, $4 transition, $5 lock time-out; all times in ms.
+inline constexpr const char* guard = R"(
+WITH clock AS MATERIALIZED (
+  SELECT floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint AS now,
+         set_config('lock_timeout', $5::text, true),
+         CASE WHEN current_setting('synchronous_commit') IN ('off', 'local')
+              THEN set_config('synchronous_commit', 'on', true) END
+), asked AS MATERIALIZED (
+  SELECT a.mutex, a.me, c.now, c.now + $3::bigint AS ttl_at,
+         c.now + $3::bigint + $4::bigint AS transition_at,
+         c.now + 2 * ($3::bigint + $4::bigint) AS far
+  FROM clock c CROSS JOIN unnest($1::text[], $2::text[]) AS a(mutex, me)
+), seen AS MATERIALIZED (
+  SELECT m.mutex, m.owner_id, m.acquired_at, m.ttl_at, m.transition_at, m.version, a.me, a.now
+  FROM asked a JOIN simba_mutex m ON m.mutex = a.mutex
+), locked AS MATERIALIZED (
+  SELECT a.*
+  FROM asked a JOIN simba_mutex m ON m.mutex = a.mutex
+  WHERE m.owner_id = a.me AND m.transition_at >= a.now
+  ORDER BY a.mutex COLLATE "C" FOR NO KEY UPDATE OF m
+), granted AS (
+  UPDATE simba_mutex m SET
+    acquired_at = CASE WHEN m.acquired_at BETWEEN l.now AND l.far
+                       THEN m.acquired_at ELSE l.now END,
+    ttl_at = CASE WHEN m.ttl_at BETWEEN l.ttl_at AND l.far THEN m.ttl_at ELSE l.ttl_at END,
+    transition_at = CASE WHEN m.transition_at BETWEEN l.transition_at AND l.far
+                         THEN m.transition_at ELSE l.transition_at END,
+    version = m.version + 1
+  FROM locked l WHERE m.mutex = l.mutex
+  RETURNING m.mutex, m.owner_id, m.acquired_at, m.ttl_at, m.transition_at, m.version
+), answer AS (
+  SELECT * FROM granted
+  UNION ALL
+  SELECT s.mutex, s.owner_id, s.acquired_at, s.ttl_at, s.transition_at, s.version
+  FROM seen s WHERE NOT (s.owner_id = s.me AND s.transition_at >= s.now)
+)
+SELECT mutex, owner_id, acquired_at, ttl_at, transition_at, version,
+       floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint
+FROM answer)";
+
+/// $1 mutexes, $2 contender ids, $3 versions (NULL: any), $4 lock time-out in ms.
+inline constexpr const char* release = R"(
+WITH clock AS MATERIALIZED (
+  SELECT set_config('lock_timeout', $4::text, true),
+         CASE WHEN current_setting('synchronous_commit') IN ('off', 'local')
+              THEN set_config('synchronous_commit', 'on', true) END
+), asked AS MATERIALIZED (
+  SELECT a.mutex, a.me, a.version
+  FROM clock c CROSS JOIN unnest($1::text[], $2::text[], $3::bigint[]) AS a(mutex, me, version)
+), seen AS MATERIALIZED (
+  SELECT m.mutex, m.owner_id, m.acquired_at, m.ttl_at, m.transition_at, m.version,
+         m.owner_id = a.me AND m.version = coalesce(a.version, m.version) AS mine
+  FROM asked a JOIN simba_mutex m ON m.mutex = a.mutex
+), locked AS MATERIALIZED (
+  SELECT a.mutex
+  FROM asked a JOIN simba_mutex m ON m.mutex = a.mutex
+  WHERE m.owner_id = a.me AND m.version = coalesce(a.version, m.version)
+  ORDER BY a.mutex COLLATE "C" FOR NO KEY UPDATE OF m
+), released AS (
+  UPDATE simba_mutex m SET
+    acquired_at = 0, ttl_at = 0, transition_at = 0, owner_id = '', version = m.version + 1
+  FROM locked l WHERE m.mutex = l.mutex
+  RETURNING m.mutex, m.owner_id, m.acquired_at, m.ttl_at, m.transition_at, m.version, true AS passed
+), answer AS (
+  SELECT * FROM released
+  UNION ALL
+  SELECT s.mutex, s.owner_id, s.acquired_at, s.ttl_at, s.transition_at, s.version, false
+  FROM seen s WHERE NOT s.mine
+)
+SELECT mutex, owner_id, acquired_at, ttl_at, transition_at, version,
+       floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint,
+       CASE WHEN passed THEN pg_notify('simba_mutex', mutex)::text END
+FROM answer)";
+
+/// $1 mutexes.
+inline constexpr const char* look = R"(
+SELECT mutex, owner_id, acquired_at, ttl_at, transition_at, version,
+       floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint
+FROM simba_mutex WHERE mutex = ANY ($1::text[]))";
+
+/// $1 mutex, $2 lock time-out in ms. Answers with one row where it made one.
+inline constexpr const char* init = R"(
+WITH clock AS MATERIALIZED (
+  SELECT set_config('lock_timeout', $2::text, true),
+         CASE WHEN current_setting('synchronous_commit') IN ('off', 'local')
+              THEN set_config('synchronous_commit', 'on', true) END
+)
+INSERT INTO simba_mutex (mutex, acquired_at, ttl_at, transition_at, owner_id, version)
+SELECT $1::text, 0, 0, 0, '', 0 FROM clock
+ON CONFLICT DO NOTHING
+RETURNING mutex)";
+
+/// Lets the server look each second, while it works, whether the client is still there.
+inline constexpr const char* notice_our_end = "SET client_connection_check_interval = '1s'";
+
+/// One row: whether the table can be found.
+inline constexpr const char* find_table = "SELECT to_regclass('simba_mutex') IS NOT NULL";
+
+inline constexpr const char* listen = "LISTEN simba_mutex";
+
+}  // namespace simba::postgresql::statements

@@ -1,0 +1,46 @@
+#include <memory>
+#include <string>
+
+#include "simba/postgresql/postgresql_factory.hpp"
+#include "simba/testkit/store_contract.hpp"
+#include "support/location.hpp"
+
+namespace {
+
+simba::postgresql::PostgreSqlOptions options_of(
+    const std::string& text, const simba::engine::ContentionOptions& contention) {
+  const auto location = simba::support::parse_location(text);
+  simba::postgresql::PostgreSqlOptions options;
+  options.host = location.host;
+  options.port = location.port;
+  options.user = location.user;
+  options.password = simba::Secret{location.password};
+  options.database = location.database;
+  options.sql.contention = contention;
+  return options;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  using simba::engine::ContentionOptions;
+  using simba::testkit::Capability;
+
+  simba::testkit::StoreUnderTest store;
+  store.name = "PostgreSql";
+  store.capabilities = {Capability::separate_processes, Capability::cut_off,
+                        Capability::prompt_hand_over, Capability::slashes_in_names,
+                        Capability::exact_names};
+  store.set_up = [] { return to_string(simba::support::postgresql_location()); };
+  store.make_factory = [](const std::string& location, const ContentionOptions& contention) {
+    return simba::postgresql::make_postgresql_factory(options_of(location, contention));
+  };
+  store.make_cuttable_factory = [](const std::string& location,
+                                   const ContentionOptions& contention) {
+    const auto runtime = simba::make_runtime();
+    return simba::testkit::make_cuttable_factory(
+        simba::postgresql::make_postgresql_store(options_of(location, contention), runtime),
+        runtime, contention);
+  };
+  return simba::testkit::run_contract(argc, argv, store);
+}
