@@ -1,0 +1,217 @@
+#include "mysql/errors.hpp"
+
+#include <string_view>
+
+#include <fmt/format.h>
+
+namespace simba::mysql {
+namespace {
+
+bool is_client_code(unsigned code) noexcept {
+  return (code >= 2000 && code < 3000) || (code >= 5000 && code < 6000);
+}
+
+bool has(std::string_view text, std::string_view part) noexcept {
+  return text.find(part) != std::string_view::npos;
+}
+
+/// The server's own words, made harmless for a log line.
+std::string shown(const Refusal& refusal) {
+  constexpr std::size_t longest = 300;
+  std::string text = refusal.message.substr(0, longest);
+  for (char& c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte < 0x20 || byte == 0x7F) c = '?';
+  }
+  if (refusal.message.size() > longest) text += "...";
+  return fmt::format("{} (error {})", text, refusal.code);
+}
+
+bool is_tls_setting(std::string_view message) noexcept {
+  for (const std::string_view word :
+       {"certificate", "Certificate", "issuer", "self-signed", "self signed", "not support",
+        "hostname", "host name", "No such file", "PEM", "key", "unknown ca"}) {
+    if (has(message, word)) return true;
+  }
+  return false;
+}
+
+Error client_error(const Settings& settings, const Refusal& refusal, Phase phase) {
+  if (phase != Phase::connecting) {
+    return Error{ErrorKind::in_doubt, fmt::format("The connection to MySQL at {} broke: {}",
+                                                  settings.place, shown(refusal))};
+  }
+  switch (refusal.code) {
+    case 2026:
+      if (!is_tls_setting(refusal.message)) break;
+      return Error{ErrorKind::configuration,
+                   fmt::format("TLS to MySQL at {} failed: {}. Check tls.ca_file, the name in the "
+                               "server's certificate, and that the server speaks TLS",
+                               settings.place, shown(refusal))};
+    case 2054:  // a user plug-in that we do not allow
+    case 2058:
+    case 2059:
+    case 2060:
+    case 2061:
+      return Error{ErrorKind::authentication,
+                   fmt::format("MySQL at {} asks user {} to authenticate in a way that this client "
+                               "can not: {}. Use an account with mysql_native_password, "
+                               "client_ed25519 or caching_sha2_password",
+                               settings.place, settings.options.user, shown(refusal))};
+    default:
+      break;
+  }
+  return Error{ErrorKind::unavailable,
+               fmt::format("MySQL at {} can not be reached: {}", settings.place, shown(refusal))};
+}
+
+struct Meaning {
+  ErrorKind kind;
+  std::string advice;
+};
+
+std::string grant(const Settings& settings) {
+  return fmt::format("GRANT SELECT, INSERT, UPDATE ON {}.simba_mutex TO the account of user {}",
+                     settings.options.database, settings.options.user);
+}
+
+Meaning meaning_of(const Settings& settings, const Refusal& refusal) {
+  const std::string& database = settings.options.database;
+  switch (refusal.code) {
+    case 1045:  // wrong password, or TLS required
+    case 1251:
+    case 1698:
+    case 1820:
+    case 1862:
+    case 3118:
+    case 4151:
+      return {ErrorKind::authentication,
+              "Check user and password, that the account may come from this host, and whether the "
+              "server requires TLS"};
+    case 1130:  // host not allowed
+      return {ErrorKind::authentication, "Make an account that may come from this host"};
+    case 1044:  // database
+    case 1142:  // table
+    case 1143:  // column
+    case 1227:
+    case 1370:
+      return {ErrorKind::permission, grant(settings)};
+    case 1049:
+      return {ErrorKind::configuration, fmt::format("CREATE DATABASE {}", database)};
+    case table_missing:
+      return {
+          ErrorKind::configuration,
+          fmt::format("Make the table simba_mutex in database {} by {}/mysql.sql, or mariadb.sql",
+                      database, SIMBA_SCHEMA_FOLDER)};
+    case 1054:
+      return {ErrorKind::configuration,
+              fmt::format("The table simba_mutex of database {} is not the one of {}/mysql.sql",
+                          database, SIMBA_SCHEMA_FOLDER)};
+    case 1176:
+      return {ErrorKind::configuration,
+              "ALTER TABLE simba_mutex ADD PRIMARY KEY (mutex): it has no primary key"};
+    case 1264:
+    case 1690:
+      return {ErrorKind::configuration,
+              "The version has reached the end of its column: ALTER TABLE simba_mutex MODIFY "
+              "version bigint unsigned NOT NULL DEFAULT 0"};
+    case 1267:
+    case 1270:
+    case 1271:
+    case 1366:
+    case 3854:
+      return {ErrorKind::configuration,
+              "The table can not hold every character: ALTER TABLE simba_mutex CONVERT TO "
+              "CHARACTER SET utf8mb4 COLLATE utf8mb4_bin"};
+    case 1406:
+      return {ErrorKind::configuration,
+              "A column is too short: ALTER TABLE simba_mutex MODIFY mutex varchar(66) NOT NULL, "
+              "MODIFY owner_id varchar(128) NOT NULL DEFAULT ''"};
+    case 1153:
+      return {ErrorKind::configuration, "Raise max_allowed_packet of the server"};
+    case 1290:
+      if (!has(refusal.message, "read-only") && !has(refusal.message, "read_only")) {
+        return {ErrorKind::configuration, {}};
+      }
+      [[fallthrough]];
+    case 1036:
+    case 1792:
+    case 1836:
+      return {ErrorKind::unavailable,
+              "The server is read-only, a replica perhaps: connect to the primary"};
+    case 1040:
+    case 1203:
+    case 1226:
+      return {ErrorKind::unavailable,
+              "The server has no connection left: raise its limit, or lower pool_size and "
+              "hint_connections"};
+    case statement_binlog:
+      return {ErrorKind::unavailable, "Trying again with isolation level REPEATABLE READ"};
+    case 1064:
+      return {ErrorKind::internal, "The server does not understand a statement of Simba"};
+    case 1205:
+    case 1969:
+      return {ErrorKind::unavailable, "Another session holds a lock on a row of simba_mutex"};
+    default:
+      return {ErrorKind::unavailable, {}};
+  }
+}
+
+Error told(const Settings& settings, ErrorKind kind, const Refusal& refusal,
+           const std::string& advice) {
+  return Error{kind, fmt::format("MySQL at {} refused: {}{}{}", settings.place, shown(refusal),
+                                 advice.empty() ? "" : ". ", advice)};
+}
+
+}  // namespace
+
+bool breaks_connection(const Refusal& refusal) noexcept {
+  switch (refusal.code) {
+    case 1053:  // shutting down
+    case 1047:  // a Galera node outside its cluster
+    case 1927:  // killed
+    case 4031:  // idle for too long
+    case 3169:
+    case 1158:  // network
+    case 1159:
+    case 1160:
+    case 1161:
+      return true;
+    default:
+      return is_client_code(refusal.code);
+  }
+}
+
+bool calls_for_another(const Refusal& refusal) noexcept {
+  switch (refusal.code) {
+    case table_missing:     // the next session makes it
+    case statement_binlog:  // the next session takes another isolation level
+    case 1036:              // the next session may find the primary
+    case 1290:
+    case 1792:
+    case 1836:
+      return true;
+    default:
+      return false;
+  }
+}
+
+Error to_error(const Settings& settings, const Refusal& refusal, Phase phase) {
+  if (is_client_code(refusal.code)) return client_error(settings, refusal, phase);
+  const auto [kind, advice] = meaning_of(settings, refusal);
+  return told(settings, phase == Phase::changed ? ErrorKind::in_doubt : kind, refusal, advice);
+}
+
+Error creation_error(const Settings& settings, const Refusal& refusal, const std::string& file) {
+  if (is_client_code(refusal.code)) return client_error(settings, refusal, Phase::asking);
+  auto [kind, advice] = meaning_of(settings, refusal);
+  if (kind == ErrorKind::permission) {
+    advice = fmt::format(
+        "The table simba_mutex is missing in database {} and may not be made: let "
+        "someone who may do so run {}",
+        settings.options.database, file);
+  }
+  return told(settings, kind, refusal, advice);
+}
+
+}  // namespace simba::mysql

@@ -1,0 +1,41 @@
+#pragma once
+
+#include <string>
+
+#include "mysql/settings.hpp"
+#include "simba/core/error.hpp"
+
+namespace simba::mysql {
+
+/// What the server or the client library says went wrong.
+struct Refusal {
+  unsigned code = 0;
+  std::string message{};
+};
+
+/// When it was said.
+enum class Phase {
+  connecting,
+  asking,   ///< nothing was carried out yet, as far as a refusal of the server goes
+  changed,  ///< an earlier statement of the same text was carried out
+};
+
+/// The numbers that more than the messages depend on.
+inline constexpr unsigned table_missing = 1146;
+inline constexpr unsigned no_right_to_kill = 1095;
+inline constexpr unsigned query_killed = 1317;
+inline constexpr unsigned statement_binlog = 1665;
+
+/// True where the connection is of no use after this refusal.
+bool breaks_connection(const Refusal& refusal) noexcept;
+
+/// True where the connection works, but a new one may get further.
+bool calls_for_another(const Refusal& refusal) noexcept;
+
+/// The error to throw: what is wrong and what to do about it.
+Error to_error(const Settings& settings, const Refusal& refusal, Phase phase);
+
+/// The same where making the table was refused; `file` has the statements.
+Error creation_error(const Settings& settings, const Refusal& refusal, const std::string& file);
+
+}  // namespace simba::mysql

@@ -1,0 +1,13 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace simba::mysql {
+
+/// The server-wide named lock that says which connection waits for a release of a mutex. At most 64
+/// characters are allowed, so it has a hash (64-bit FNV-1a) of database and mutex. Two mutexes of
+/// the same hash would share their hints, which does no harm.
+std::string lock_name(std::string_view database, std::string_view mutex);
+
+}  // namespace simba::mysql

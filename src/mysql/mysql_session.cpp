@@ -1,0 +1,245 @@
+#include "mysql/mysql_session.hpp"
+
+#include <algorithm>
+#include <exception>
+#include <unordered_set>
+
+#include <fmt/format.h>
+
+#include "mysql/answer.hpp"
+#include "mysql/statements.hpp"
+#include "mysql_schema.hpp"
+
+namespace simba::mysql {
+namespace {
+
+using sql::Ask;
+using sql::Change;
+using sql::Row;
+
+/// For texts that change no mutex.
+constexpr std::size_t never_changes = 1'000;
+
+const std::string& name_of(const Ask& ask) { return ask.mutex; }
+const std::string& name_of(const std::string& mutex) { return mutex; }
+
+/// Leaves out the rows that the collation of the table took for one of `asked`.
+template <typename Items>
+std::vector<Row> exactly(std::vector<Row> rows, const Items& asked) {
+  std::unordered_set<std::string_view> names;
+  for (const auto& item : asked) names.insert(name_of(item));
+  std::erase_if(rows, [&](const Row& row) { return !names.contains(row.mutex); });
+  return rows;
+}
+
+std::vector<Ask> without_row(std::span<const Ask> asks, const std::vector<Row>& rows) {
+  std::unordered_set<std::string_view> names;
+  for (const Row& row : rows) names.insert(row.mutex);
+  std::vector<Ask> missing;
+  for (const Ask& ask : asks) {
+    if (!names.contains(ask.mutex)) missing.push_back(ask);
+  }
+  return missing;
+}
+
+/// What keeps names apart that a table takes for each other.
+std::string remedy(bool mariadb, std::string_view collation) {
+  const auto alter = [](std::string_view better) {
+    return fmt::format("ALTER TABLE simba_mutex CONVERT TO CHARACTER SET utf8mb4 COLLATE {}",
+                       better);
+  };
+  if (mariadb) return alter("utf8mb4_nopad_bin");
+  if (!collation.ends_with("_bin")) return alter("utf8mb4_bin");
+  return "It ignores spaces at the end: choose another name, or, on MySQL 8, " +
+         alter("utf8mb4_0900_bin");
+}
+
+}  // namespace
+
+MySqlSession::MySqlSession(std::shared_ptr<Server> server, LocalTime deadline,
+                           const sql::Wakeup& closing)
+    : server_{std::move(server)}, closing_{closing}, connection_{server_->settings} {
+  connect(deadline);
+  must(statements::set_up(connection_.mariadb(), server_->repeatable_read,
+                          server_->settings.statement_timeout),
+       deadline, never_changes);
+  if (!server_->table_seen) {
+    check_table(deadline);
+    if (server_->hints()) check_named_locks(deadline);
+    server_->table_seen = true;
+  }
+}
+
+void MySqlSession::connect(LocalTime deadline) {
+  connection_.begin_connect();
+  const Reply reply = connection_.finish(deadline, closing_);
+  if (reply.refusal) refuse(*reply.refusal, Phase::connecting);
+  if (server_->settings.options.tls.mode != TlsMode::off && !connection_.encrypted()) {
+    connection_.give_up();
+    throw Error{ErrorKind::configuration,
+                fmt::format("MySQL at {} does not speak TLS, which tls.mode asks for",
+                            server_->settings.place)};
+  }
+}
+
+void MySqlSession::check_table(LocalTime deadline) {
+  const Reply reply = ask(statements::look_for_table(), deadline);
+  if (!reply.refusal) return;
+  if (reply.refusal->code != table_missing ||
+      server_->settings.options.sql.schema != sql::Schema::create) {
+    refuse(*reply.refusal, Phase::asking);
+  }
+  make_table(deadline);
+  must(statements::look_for_table(), deadline, never_changes);
+}
+
+void MySqlSession::make_table(LocalTime deadline) {
+  const bool mariadb = connection_.mariadb();
+  const Reply reply = ask(mariadb ? sql::schema::mariadb_sql : sql::schema::mysql_sql, deadline);
+  if (reply.refusal) {
+    throw creation_error(
+        server_->settings, *reply.refusal,
+        fmt::format("{}/{}.sql", SIMBA_SCHEMA_FOLDER, mariadb ? "mariadb" : "mysql"));
+  }
+  server_->log->log(LogLevel::info,
+                    fmt::format("MySQL at {}: made table simba_mutex in database {}",
+                                server_->settings.place, server_->settings.options.database));
+}
+
+void MySqlSession::check_named_locks(LocalTime deadline) {
+  const Reply reply = ask(statements::look_for_named_locks(), deadline);
+  if (reply.refusal) {
+    server_->no_more_hints(reply.refusal->message);
+    return;
+  }
+  // A proxy counts connections by itself: killing by the server's number would hit a stranger.
+  const auto& rows = answer::last(reply).rows;
+  if (rows.empty() || answer::number(rows.front(), 0) != connection_.number()) {
+    server_->no_more_hints("there is a proxy between here and the server");
+  }
+}
+
+Reply MySqlSession::ask(std::string_view text, LocalTime deadline) {
+  connection_.begin_query(text);
+  return connection_.finish(deadline, closing_);
+}
+
+/// The same; what the server refuses is thrown. The statement of number `change_is` is the one that
+/// may grant or release something.
+Reply MySqlSession::must(std::string_view text, LocalTime deadline, std::size_t change_is) {
+  Reply reply = ask(text, deadline);
+  if (reply.refusal) {
+    refuse(*reply.refusal, reply.results.size() < change_is ? Phase::asking : Phase::changed);
+  }
+  return reply;
+}
+
+void MySqlSession::refuse(const Refusal& refusal, Phase phase) {
+  if (calls_for_another(refusal)) connection_.give_up();
+  if (refusal.code == table_missing) server_->table_seen = false;
+  if (refusal.code == statement_binlog) server_->repeatable_read = true;
+  throw to_error(server_->settings, refusal, phase);
+}
+
+std::vector<Row> MySqlSession::change(Change change, std::span<const Ask> asks,
+                                      LocalTime deadline) {
+  waiters_.clear();
+  if (asks.empty()) return {};
+  switch (change) {
+    case Change::acquire:
+      return acquire(asks, deadline);
+    case Change::release:
+      if (server_->hints()) return release(asks, deadline);
+      break;
+    case Change::guard:
+      break;
+  }
+  const Reply reply = must(statements::change(change, asks), deadline);
+  return exactly(answer::rows(answer::last(reply)), asks);
+}
+
+std::vector<Row> MySqlSession::acquire(std::span<const Ask> asks, LocalTime deadline) {
+  const Reply reply = must(statements::change(Change::acquire, asks), deadline);
+  auto rows = exactly(answer::rows(answer::last(reply)), asks);
+  if (rows.size() == asks.size()) return rows;
+
+  const auto missing = without_row(asks, rows);
+  try {
+    const Reply second = must(statements::insert_and_acquire(missing), deadline, 2);
+    for (Row& row : exactly(answer::rows(answer::last(second)), missing)) {
+      rows.push_back(std::move(row));
+    }
+  } catch (const Error&) {
+    if (rows.empty()) throw;
+    return rows;  // what was answered stays so; the others ask again
+  }
+  // A name that the table can not hold beside another must not stop those that went with it.
+  for (const Ask& ask : without_row(missing, rows)) {
+    const Error error = name_taken(ask.mutex, deadline);
+    if (asks.size() == 1) throw Error{error};
+    server_->name_taken(ask.mutex, error.what());
+  }
+  return rows;
+}
+
+std::vector<Row> MySqlSession::release(std::span<const Ask> asks, LocalTime deadline) {
+  const Reply reply =
+      must(statements::release_with_waiters(asks, server_->settings.options.database), deadline);
+  const StatementResult& result = answer::last(reply);
+  for (const auto& values : result.rows) {
+    if (const auto waiter = answer::number(values, statements::row_columns)) {
+      waiters_.emplace_back(answer::row(values).mutex, *waiter);
+    }
+  }
+  return exactly(answer::rows(result), asks);
+}
+
+Error MySqlSession::name_taken(const std::string& mutex, LocalTime deadline) {
+  const Reply reply = must(statements::namesake(mutex), deadline, never_changes);
+  std::string other = "another";
+  std::string collation;
+  if (const auto& rows = answer::last(reply).rows; !rows.empty() && rows.front().size() == 2) {
+    other = fmt::format("\"{}\"", rows.front()[0].value_or(""));
+    collation = rows.front()[1].value_or("");
+  }
+  return Error{ErrorKind::configuration,
+               fmt::format("The table simba_mutex takes mutex name \"{}\" for {}, which it has "
+                           "already, because of its collation {}. {}",
+                           mutex, other, collation, remedy(connection_.mariadb(), collation))};
+}
+
+std::vector<Row> MySqlSession::look(std::span<const std::string> mutexes, LocalTime deadline) {
+  if (mutexes.empty()) return {};
+  const Reply reply = must(statements::look(mutexes), deadline, never_changes);
+  return exactly(answer::rows(answer::last(reply)), mutexes);
+}
+
+bool MySqlSession::init(const std::string& mutex, LocalTime deadline) {
+  const Reply reply = must(statements::init(mutex), deadline);
+  const std::span<const std::string> one{&mutex, 1};
+  if (exactly(answer::rows(answer::last(reply)), one).empty()) throw name_taken(mutex, deadline);
+  return reply.results.front().affected == 1;
+}
+
+void MySqlSession::after(Change change, std::span<const Row> rows) noexcept {
+  if (change != Change::release || waiters_.empty()) return;
+  try {
+    const LocalTime deadline = sql::real_now() + server_->settings.statement_timeout;
+    for (const auto& [mutex, waiter] : waiters_) {
+      const bool is_free = std::any_of(rows.begin(), rows.end(), [&](const Row& row) {
+        return row.mutex == mutex && row.owner_id.empty();
+      });
+      if (!is_free || !connection_.alive()) continue;
+      const Reply reply = ask(statements::end_wait(waiter), deadline);
+      if (reply.refusal && reply.refusal->code == no_right_to_kill) {
+        server_->no_more_hints(reply.refusal->message);
+        break;
+      }
+    }
+  } catch (const std::exception&) {  // the waiter finds out by itself
+    connection_.give_up();
+  }
+  waiters_.clear();
+}
+
+}  // namespace simba::mysql

@@ -1,0 +1,53 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "mysql/connection.hpp"
+#include "mysql/server.hpp"
+#include "sql/database.hpp"
+
+namespace simba::mysql {
+
+/// A session on MySQL or MariaDB. See `statements` for what it says.
+class MySqlSession final : public sql::Session {
+ public:
+  /// Connects, sets the session up, and makes the table where it is missing and may be made.
+  MySqlSession(std::shared_ptr<Server> server, LocalTime deadline, const sql::Wakeup& closing);
+
+  std::vector<sql::Row> change(sql::Change change, std::span<const sql::Ask> asks,
+                               LocalTime deadline) override;
+  std::vector<sql::Row> look(std::span<const std::string> mutexes, LocalTime deadline) override;
+  bool init(const std::string& mutex, LocalTime deadline) override;
+
+  /// Tells who waits inside the server for what was released.
+  void after(sql::Change change, std::span<const sql::Row> rows) noexcept override;
+
+  bool usable() noexcept override { return connection_.alive(); }
+
+ private:
+  void connect(LocalTime deadline);
+  void check_table(LocalTime deadline);
+  void make_table(LocalTime deadline);
+  void check_named_locks(LocalTime deadline);
+
+  Reply ask(std::string_view text, LocalTime deadline);
+  Reply must(std::string_view text, LocalTime deadline, std::size_t change_is = 1);
+  [[noreturn]] void refuse(const Refusal& refusal, Phase phase);
+
+  std::vector<sql::Row> acquire(std::span<const sql::Ask> asks, LocalTime deadline);
+  std::vector<sql::Row> release(std::span<const sql::Ask> asks, LocalTime deadline);
+  Error name_taken(const std::string& mutex, LocalTime deadline);
+
+  const std::shared_ptr<Server> server_;
+  const sql::Wakeup& closing_;
+  Connection connection_;
+
+  // Of the last release: which connection waits for which mutex.
+  std::vector<std::pair<std::string, std::uint64_t>> waiters_{};
+};
+
+}  // namespace simba::mysql

@@ -1,0 +1,42 @@
+#include "mysql/server.hpp"
+
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace simba::mysql {
+
+Server::Server(Settings checked, std::shared_ptr<Logger> logger)
+    : settings{std::move(checked)}, log{std::move(logger)}, hints_{settings.hints()} {}
+
+void Server::no_more_hints(const std::string& why) {
+  if (hints_.exchange(false)) {
+    log->log(LogLevel::debug,
+             fmt::format("MySQL at {}: waiters are told of releases by looking only: {}",
+                         settings.place, why));
+  }
+}
+
+void Server::hints_failed(const std::string& why) {
+  if (!hints_failing_.exchange(true)) {
+    log->log(LogLevel::info,
+             fmt::format("MySQL at {}: no hints of releases for now: {}", settings.place, why));
+  }
+}
+
+void Server::hints_work() {
+  if (hints_failing_ && hints_failing_.exchange(false)) {
+    log->log(LogLevel::info, fmt::format("MySQL at {}: hints of releases again", settings.place));
+  }
+}
+
+void Server::name_taken(const std::string& mutex, const std::string& message) {
+  constexpr std::size_t most = 1'000;
+  {
+    const std::lock_guard lock{mutex_};
+    if (taken_names_.size() >= most || !taken_names_.insert(mutex).second) return;
+  }
+  log->log(LogLevel::error, message);
+}
+
+}  // namespace simba::mysql

@@ -1,0 +1,47 @@
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <string>
+
+#include "mysql/settings.hpp"
+#include "simba/core/log.hpp"
+
+namespace simba::mysql {
+
+/// What the connections of one database share: the settings, and what was learnt of the server.
+///
+/// Threads: every function may be called from any thread at the same time.
+class Server {
+ public:
+  Server(Settings checked, std::shared_ptr<Logger> logger);
+
+  const Settings settings;
+  const std::shared_ptr<Logger> log;
+
+  std::atomic<bool> table_seen{false};       ///< it exists and has our columns
+  std::atomic<bool> repeatable_read{false};  ///< the binary log allows nothing less
+
+  /// A release may ask who waits for it, and tell them.
+  bool hints() const noexcept { return hints_; }
+
+  /// For good; logged once.
+  void no_more_hints(const std::string& why);
+
+  /// A connection that waits for hints has failed, or works. Logged when that is news.
+  void hints_failed(const std::string& why);
+  void hints_work();
+
+  /// The table takes the name of a mutex for another. Logged once a name.
+  void name_taken(const std::string& mutex, const std::string& message);
+
+ private:
+  std::atomic<bool> hints_;
+  std::atomic<bool> hints_failing_{false};
+  std::mutex mutex_;
+  std::set<std::string> taken_names_;  // guarded by mutex_
+};
+
+}  // namespace simba::mysql

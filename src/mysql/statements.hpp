@@ -1,0 +1,64 @@
+#pragma once
+
+#include <chrono>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "sql/database.hpp"
+
+/// Every statement that Simba sends to MySQL and MariaDB, as text. Several in one text go in one
+/// trip.
+///
+/// Names and ids are hexadecimal literals, so no setting of the server can make them anything else
+/// than data. They are compared byte by byte whatever the collation of the table.
+///
+/// Time is the server's, in UTC, as it was when a statement began. A change that waited for a row
+/// lock therefore has a time of the past; it never shortens a lease that was written meanwhile,
+/// unless that one ends more than two leases ahead, which only a clock that was set back explains.
+namespace simba::mysql::statements {
+
+/// Columns: mutex, owner_id, acquired_at, ttl_at, transition_at, version, now.
+inline constexpr std::size_t row_columns = 7;
+
+/// What a session needs, whatever the server's settings.
+std::string set_up(bool mariadb, bool repeatable_read, std::chrono::milliseconds statement_timeout);
+
+/// Fails where the table is missing or is not ours. No rows.
+std::string_view look_for_table() noexcept;
+
+/// Answers the number of this connection; fails on a server that has no named locks.
+std::string_view look_for_named_locks() noexcept;
+
+/// An UPDATE, then a SELECT of the rows.
+std::string change(sql::Change change, std::span<const sql::Ask> asks);
+
+/// The same for a release, with one more column: the connection that waits for a hint, or NULL.
+std::string release_with_waiters(std::span<const sql::Ask> asks, std::string_view database);
+
+/// An INSERT of the rows that are missing, then the same as `change` for an acquire.
+std::string insert_and_acquire(std::span<const sql::Ask> asks);
+
+/// An INSERT that changes nothing where the row exists, then a SELECT of it.
+std::string init(const std::string& mutex);
+
+std::string look(std::span<const std::string> mutexes);
+
+/// The name of the row that the table takes for this one, and the collation to blame.
+std::string namesake(const std::string& mutex);
+
+/// Ends the wait of a connection.
+std::string end_wait(std::uint64_t connection);
+
+/// Waits inside the server: first, for a second at most, to be the one that is told of a release of
+/// this mutex, then, for half a second, for that. Answers 2 where another connection is the one;
+/// else it was ended (1, or error 1317) or not (0).
+std::string wait_for_release(std::string_view database, std::string_view mutex);
+
+/// Lets another connection be told.
+std::string wait_no_more(std::string_view database, std::string_view mutex);
+
+/// No limit to the time of a statement; empty where there is none.
+std::string_view set_up_waits(bool mariadb) noexcept;
+
+}  // namespace simba::mysql::statements

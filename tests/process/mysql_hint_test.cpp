@@ -1,0 +1,207 @@
+#include <thread>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "mysql/lock_name.hpp"
+#include "process/mysql_console.hpp"
+#include "simba/testkit/capturing_logger.hpp"
+#include "support/patience.hpp"
+#include "support/servers.hpp"
+
+namespace simba::mysql::test {
+namespace {
+
+using sql::Change;
+using sql::Hint;
+using sql::Row;
+using ::testing::ElementsAre;
+
+MySqlOptions shared() { return options_of(support::mariadb_location()); }
+
+/// A process that waits: a feed of its own.
+struct Waiter {
+  explicit Waiter(const MySqlOptions& options) : client{options, log} {}
+
+  Hint wait(const std::vector<std::string>& mutexes, std::chrono::milliseconds span) {
+    return feed->wait(mutexes, sql::real_now() + span, wakeup);
+  }
+
+  /// In rounds, as a store does.
+  Hint wait_in_rounds(const std::vector<std::string>& mutexes) {
+    const LocalTime until = sql::real_now() + 10s;
+    Hint hint;
+    while (hint.mutexes.empty() && sql::real_now() < until) hint = wait(mutexes, 100ms);
+    return hint;
+  }
+
+  const std::shared_ptr<testkit::CapturingLogger> log =
+      std::make_shared<testkit::CapturingLogger>();
+  sql::Wakeup wakeup;
+  Client client;
+  std::unique_ptr<sql::ChangeFeed> feed = client.database.make_feed();
+};
+
+class MySqlHint : public ::testing::Test {
+ protected:
+  explicit MySqlHint(const MySqlOptions& own) : options{own} {}
+  MySqlHint() : MySqlHint{shared()} {}
+
+  void acquire(const std::string& name) { change(*session, Change::acquire, ask(name, "me")); }
+
+  void release(const std::string& name) {
+    const auto rows = session->change(Change::release, std::vector{ask(name, "me")}, soon());
+    session->after(Change::release, rows);
+  }
+
+  /// Releases as soon as somebody waits inside the server.
+  std::thread release_when_waited_for(const std::string& name) {
+    return std::thread{[this, name] {
+      Console console{options};
+      const std::string waits =
+          fmt::format("SELECT IS_USED_LOCK('{}') IS NOT NULL", lock_name(options.database, name));
+      EXPECT_TRUE(support::within(5s, [&] { return console.value(waits) == "1"; }));
+      std::this_thread::sleep_for(20ms);  // the wait begins where the lock was got
+      released_at = sql::real_now();
+      release(name);
+    }};
+  }
+
+  const MySqlOptions options;
+  Client client{options};
+  std::unique_ptr<sql::Session> session = client.connect();
+  std::string mutex = unique("hinted");
+  LocalTime released_at{};
+};
+
+TEST_F(MySqlHint, AReleaseReachesTheWaiterAtOnce) {
+  Waiter waiter{options};
+  for (int i = 0; i < 5; ++i) {
+    acquire(mutex);
+    auto releaser = release_when_waited_for(mutex);
+    const Hint hint = waiter.wait_in_rounds({mutex});
+    const auto hinted_at = sql::real_now();
+    releaser.join();
+    EXPECT_THAT(hint.mutexes, ElementsAre(mutex));
+    EXPECT_LT(hinted_at - released_at, support::scaled(100ms));
+  }
+}
+
+TEST_F(MySqlHint, TheFirstMutexesHaveHintsAndTheOthersNone) {
+  MySqlOptions one = options;
+  one.hint_connections = 1;
+  Waiter waiter{one};
+  acquire(mutex);
+  acquire(mutex + "-2");
+  auto releaser = release_when_waited_for(mutex);
+  release(mutex + "-2");
+  EXPECT_THAT(waiter.wait({mutex, mutex + "-2"}, 5s).mutexes, ElementsAre(mutex));
+  releaser.join();
+}
+
+TEST_F(MySqlHint, WhoeverWaitsSecondIsNextWhenTheFirstHasWaitedEnough) {
+  Waiter first{options};
+  Waiter second{options};
+  first.wait({mutex}, 200ms);
+  second.wait({mutex}, 100ms);
+  for (int i = 0; i < 2; ++i) {
+    acquire(mutex);
+    auto releaser = release_when_waited_for(mutex);
+    Waiter& waiter = i == 0 ? first : second;
+    EXPECT_THAT(waiter.wait_in_rounds({mutex}).mutexes, ElementsAre(mutex)) << i;
+    releaser.join();
+    if (i == 0) first.wait({}, 100ms);  // it waits for nothing now
+  }
+}
+
+TEST_F(MySqlHint, TheWaitEndsAtItsTimeAndWhenWoken) {
+  Waiter waiter{options};
+  auto before = sql::real_now();
+  EXPECT_TRUE(waiter.wait({mutex}, 150ms).mutexes.empty());
+  EXPECT_GE(sql::real_now() - before, 150ms);
+  EXPECT_LT(sql::real_now() - before, support::scaled(400ms));
+
+  std::thread waker{[&] {
+    std::this_thread::sleep_for(50ms);
+    waiter.wakeup.raise();
+  }};
+  before = sql::real_now();
+  EXPECT_TRUE(waiter.wait({mutex}, 5s).mutexes.empty());
+  EXPECT_LT(sql::real_now() - before, support::scaled(1s));
+  waker.join();
+}
+
+TEST_F(MySqlHint, DestroyingAFeedThatWaitsTakesNoTime) {
+  auto waiter = std::make_unique<Waiter>(options);
+  waiter->wait({mutex}, 200ms);
+  const auto before = sql::real_now();
+  waiter.reset();
+  EXPECT_LT(sql::real_now() - before, support::scaled(100ms));
+}
+
+TEST_F(MySqlHint, WithoutHintConnectionsNobodyConnects) {
+  MySqlOptions none = own_user(options, "ALL ON simba.*");
+  none.hint_connections = 0;
+  Waiter waiter{none};
+  EXPECT_TRUE(waiter.wait({mutex}, 200ms).mutexes.empty());
+  EXPECT_EQ(Console{options}.value("SELECT COUNT(*) FROM information_schema.processlist WHERE "
+                                   "user = '" +
+                                   none.user + "'"),
+            "0");
+}
+
+TEST_F(MySqlHint, AReleaseThatMayNotTellDoesWithout) {
+  const MySqlOptions other = own_user(options, "ALL ON simba.*");
+  const auto log = std::make_shared<testkit::CapturingLogger>();
+  Client stranger{other, log};
+  const auto its_session = stranger.connect();
+  Waiter waiter{options};
+  waiter.wait({mutex}, 200ms);
+  for (int i = 0; i < 2; ++i) {
+    change(*its_session, Change::acquire, ask(mutex, "it"));
+    const auto rows = its_session->change(Change::release, std::vector{ask(mutex, "it")}, soon());
+    EXPECT_EQ(rows.at(0).owner_id, "");
+    its_session->after(Change::release, rows);
+  }
+  EXPECT_TRUE(its_session->usable());
+  EXPECT_EQ(log->count("by looking only"), 1U) << log->text();
+}
+
+TEST(MySqlHints, ComeBackAfterARestartOfTheServerAndSayBothOnce) {
+  support::MariaDbServer server;
+  const MySqlOptions options = options_of(server.location());
+  Waiter waiter{options};
+  waiter.wait({"m"}, 300ms);
+  server.kill();
+  for (int i = 0; i < 15; ++i) waiter.wait({"m"}, 100ms);
+  EXPECT_EQ(waiter.log->count("no hints of releases"), 1U) << waiter.log->text();
+  server.start();
+  EXPECT_TRUE(support::within(10s, [&] {
+    waiter.wait({"m"}, 100ms);
+    return waiter.log->contains("hints of releases again");
+  })) << waiter.log->text();
+}
+
+TEST(MySqlHints, CostAFewStatementsASecondAtMost) {
+  const support::MariaDbServer server;
+  const MySqlOptions options = options_of(server.location());
+  Waiter waiter{options};
+  std::vector<std::string> mutexes;
+  for (int i = 0; i < 1'000; ++i) mutexes.push_back(fmt::format("m-{}", i));
+  Console console{options};
+  const auto count = [&] {
+    return std::stoi(console.value(
+        "SELECT variable_value FROM information_schema.global_status WHERE variable_name = "
+        "'Questions'"));
+  };
+  waiter.wait(mutexes, 1s);
+  const int before = count();
+  for (int i = 0; i < 30; ++i) waiter.wait(mutexes, 100ms);
+  EXPECT_LE(count() - before, 20);
+  EXPECT_EQ(std::stoi(console.value("SELECT COUNT(*) FROM information_schema.processlist WHERE "
+                                    "info LIKE '%SLEEP(0.5)%' AND id <> CONNECTION_ID()")),
+            2);
+}
+
+}  // namespace
+}  // namespace simba::mysql::test

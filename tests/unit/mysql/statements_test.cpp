@@ -1,0 +1,80 @@
+#include "mysql/statements.hpp"
+
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "mysql/lock_name.hpp"
+
+namespace simba::mysql {
+namespace {
+
+using namespace std::chrono_literals;
+using sql::Ask;
+using sql::Change;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::StartsWith;
+
+const std::vector<Ask> hostile{{.mutex = "a'b\"c\\; -- ",
+                                .contender_id = "`%\n",
+                                .ttl = 10s,
+                                .transition = 6s,
+                                .version = {}}};
+
+TEST(MySqlStatements, HoldNoNameOrIdInTheClear) {
+  std::vector<std::string> texts{statements::insert_and_acquire(hostile),
+                                 statements::init(hostile[0].mutex),
+                                 statements::namesake(hostile[0].mutex),
+                                 statements::release_with_waiters(hostile, "d'b"),
+                                 statements::wait_for_release("d'b", "m'x"),
+                                 statements::wait_no_more("d'b", "m'x"),
+                                 statements::look(std::vector{hostile[0].mutex})};
+  for (const Change change : {Change::acquire, Change::guard, Change::release}) {
+    texts.push_back(statements::change(change, hostile));
+  }
+  for (const std::string& text : texts) {
+    for (const char* part : {"a'b", "\"c", "\\", "--", "`", "%", "\n", "d'b", "m'x"}) {
+      EXPECT_THAT(text, Not(HasSubstr(part)));
+    }
+  }
+  EXPECT_THAT(texts[0], HasSubstr("x'61276222635c3b202d2d20'"));
+}
+
+TEST(MySqlStatements, AChangeIsAnUpdateAndALookInOneText) {
+  const std::string text = statements::change(Change::acquire, hostile);
+  EXPECT_THAT(text, StartsWith("UPDATE simba_mutex FORCE INDEX (PRIMARY) SET "));
+  EXPECT_THAT(text, HasSubstr(";SELECT mutex,owner_id,"));
+  EXPECT_THAT(text, Not(HasSubstr("CASE")));
+}
+
+TEST(MySqlStatements, ABatchGivesEachMutexItsOwnOwnerAndToken) {
+  const std::vector<Ask> two{
+      {.mutex = "a", .contender_id = "x", .ttl = 10s, .transition = 6s, .version = 7},
+      {.mutex = "b", .contender_id = "y", .ttl = 10s, .transition = 6s, .version = {}}};
+  EXPECT_THAT(statements::change(Change::acquire, two),
+              HasSubstr("WHEN x'61' THEN _utf8mb4 x'78' WHEN x'62' THEN _utf8mb4 x'79' END"));
+  EXPECT_THAT(statements::change(Change::release, two),
+              HasSubstr("WHEN x'61' THEN 7 WHEN x'62' THEN version END"));
+}
+
+TEST(MySqlStatements, TheLockWaitIsHalfTheStatementTimeOutAndASecondAtLeast) {
+  EXPECT_THAT(statements::set_up(false, false, 5s), HasSubstr("innodb_lock_wait_timeout=2;"));
+  EXPECT_THAT(statements::set_up(false, false, 10ms), HasSubstr("innodb_lock_wait_timeout=1;"));
+  EXPECT_THAT(statements::set_up(true, false, 50ms), HasSubstr("max_statement_time=0.040"));
+  EXPECT_THAT(statements::set_up(false, true, 5s), HasSubstr("REPEATABLE READ"));
+  EXPECT_THAT(statements::set_up(false, false, 5s), Not(HasSubstr("max_statement_time")));
+}
+
+TEST(MySqlLockName, IsShortAndDiffersByDatabaseAndMutex) {
+  EXPECT_EQ(lock_name("", "").size(), 22U);
+  EXPECT_EQ(lock_name("db", std::string(66, 'x')).size(), 22U);
+  EXPECT_EQ(lock_name("db", "m"), lock_name("db", "m"));
+  EXPECT_NE(lock_name("db", "m"), lock_name("db", "M"));
+  EXPECT_NE(lock_name("db", "m"), lock_name("d", "bm"));
+}
+
+}  // namespace
+}  // namespace simba::mysql
