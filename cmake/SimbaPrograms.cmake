@@ -1,8 +1,8 @@
-# simba_add_programs(DIR bench PREFIX simba-bench- [LINK ...] [REQUIRES ...]) makes one program of
-# each .cpp file in DIR, named PREFIX and the file's stem with "-" for "_": locker_bench.cpp becomes
-# simba-bench-locker. The target simba-<DIR> builds all of them.
+# simba_add_programs(DIR bench PREFIX simba-bench- [LINK ...] [INCLUDE ...] [REQUIRES ...]) makes one
+# program of each .cpp file in DIR, named PREFIX and the file's stem with "-" for "_":
+# locker_bench.cpp becomes simba-bench-locker. The target simba-<DIR> builds all of them.
 function(simba_add_programs)
-  cmake_parse_arguments(PARSE_ARGV 0 arg "" "DIR;PREFIX" "LINK;REQUIRES")
+  cmake_parse_arguments(PARSE_ARGV 0 arg "" "DIR;PREFIX" "LINK;INCLUDE;REQUIRES")
   foreach(condition IN LISTS arg_REQUIRES)
     if(NOT ${condition})
       message(STATUS "simba: ${arg_DIR} is left out (${condition} is not true)")
@@ -19,6 +19,7 @@ function(simba_add_programs)
     add_executable(${target} "${source}")
     simba_compile_options(${target})
     target_link_libraries(${target} PRIVATE simba::simba Threads::Threads ${arg_LINK})
+    target_include_directories(${target} PRIVATE ${arg_INCLUDE})
     add_dependencies(simba-${arg_DIR} ${target})
   endforeach()
 endfunction()

@@ -2,21 +2,93 @@
 # tests/<kind>/<name>_test.cpp -> one program each, simba-<name>-test, for kind contract, process, sim
 include(GoogleTest)
 
+# ---- Real servers ----------------------------------------------------------------------------
+# tests/support: the library simba_test_support, and the program that holds a server for it.
+file(GLOB support_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tests/support/*.cpp")
+file(GLOB supervisor_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tests/support/supervisor/*.cpp")
+list(REMOVE_ITEM support_sources "${PROJECT_SOURCE_DIR}/tests/support/test_server_main.cpp")
+
+add_library(simba_test_support STATIC ${support_sources})
+add_executable(simba-test-server "${PROJECT_SOURCE_DIR}/tests/support/test_server_main.cpp"
+  "${PROJECT_SOURCE_DIR}/tests/support/location.cpp" ${supervisor_sources})
+foreach(target IN ITEMS simba_test_support simba-test-server)
+  simba_compile_options(${target})
+  target_include_directories(${target} PUBLIC "${PROJECT_SOURCE_DIR}/tests")
+  target_compile_definitions(${target} PRIVATE
+    SIMBA_TEST_MYSQL="${PROJECT_SOURCE_DIR}/build/mysql-5.7")
+endforeach()
+target_link_libraries(simba_test_support PUBLIC simba::core PRIVATE fmt::fmt Threads::Threads)
+target_link_libraries(simba-test-server PRIVATE fmt::fmt)
+target_compile_definitions(simba_test_support PRIVATE
+  SIMBA_TEST_SERVER="$<TARGET_FILE:simba-test-server>")
+target_compile_definitions(simba-test-server PRIVATE
+  SIMBA_TEST_TEMPLATES="${PROJECT_BINARY_DIR}/test-servers/templates")
+add_dependencies(simba_test_support simba-test-server)
+
+# Tests that need a server get it from a fixture: one server serves all tests of a run.
+foreach(product IN ITEMS postgresql mariadb)
+  set(folder "${PROJECT_BINARY_DIR}/test-servers/${product}")
+  add_test(NAME servers.${product}.start COMMAND simba-test-server start ${product} "${folder}")
+  add_test(NAME servers.${product}.stop COMMAND simba-test-server stop "${folder}")
+  set_tests_properties(servers.${product}.start PROPERTIES FIXTURES_SETUP servers.${product})
+  set_tests_properties(servers.${product}.stop PROPERTIES FIXTURES_CLEANUP servers.${product})
+  set_tests_properties(servers.${product}.start servers.${product}.stop PROPERTIES
+    TIMEOUT 120 LABELS servers)
+endforeach()
+
+# Gives the tests of a program the servers that they need, which its name tells.
+function(simba_use_servers target)
+  set(products)
+  if(target MATCHES "^simba-(postgresql|sql)-")
+    list(APPEND products postgresql)
+  endif()
+  if(target MATCHES "^simba-(mysql|sql)-")
+    list(APPEND products mariadb)
+  endif()
+  if(NOT products)
+    return()
+  endif()
+  set(fixtures)
+  set(environment)
+  foreach(product IN LISTS products)
+    string(TOUPPER "${product}" upper)
+    list(APPEND fixtures servers.${product})
+    list(APPEND environment
+      "SIMBA_TEST_${upper}=${PROJECT_BINARY_DIR}/test-servers/${product}/location")
+  endforeach()
+  # Lists do not survive the PROPERTIES of gtest_discover_tests, so they are set when ctest has
+  # found the tests.
+  set(file "${PROJECT_BINARY_DIR}/test-servers/${target}.cmake")
+  file(CONFIGURE OUTPUT "${file}" @ONLY CONTENT [=[
+if(@target@_TESTS)
+  set_tests_properties(${@target@_TESTS} PROPERTIES
+    FIXTURES_REQUIRED "@fixtures@"
+    ENVIRONMENT "@environment@")
+endif()
+]=])
+  set_property(DIRECTORY APPEND PROPERTY TEST_INCLUDE_FILES "${file}")
+endfunction()
+
+# ---- Programs --------------------------------------------------------------------------------
 function(simba_add_test_program target)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "LABEL;TIMEOUT" "SOURCES")
   add_executable(${target} ${arg_SOURCES})
   simba_compile_options(${target})
   target_include_directories(${target} PRIVATE "${PROJECT_SOURCE_DIR}/src" "${PROJECT_SOURCE_DIR}/tests")
   target_link_libraries(${target} PRIVATE
-    $<TARGET_NAME_IF_EXISTS:simba::testkit> simba::simba GTest::gmock_main GTest::gmock Asio::asio spdlog::spdlog fmt::fmt)
-  # GoogleTest's headers are most of what a test takes to compile.
-  target_precompile_headers(${target} PRIVATE <gmock/gmock.h> <gtest/gtest.h> <chrono> <functional>
-    <future> <memory> <string> <thread> <variant> <vector>)
+    simba_test_support $<TARGET_NAME_IF_EXISTS:simba::testkit> simba::simba GTest::gmock_main GTest::gmock Asio::asio spdlog::spdlog fmt::fmt)
+  # GoogleTest's headers are most of what a test takes to compile; for a few files it does not pay.
+  list(LENGTH arg_SOURCES count)
+  if(count GREATER 3)
+    target_precompile_headers(${target} PRIVATE <gmock/gmock.h> <gtest/gtest.h> <chrono>
+      <functional> <future> <memory> <string> <thread> <variant> <vector>)
+  endif()
   # PRE_TEST: a sanitized program runs only where ctest runs, which may need special settings.
   gtest_discover_tests(${target}
     DISCOVERY_MODE PRE_TEST
     DISCOVERY_TIMEOUT 120
     PROPERTIES TIMEOUT ${arg_TIMEOUT} LABELS ${arg_LABEL})
+  simba_use_servers(${target})
 endfunction()
 
 file(GLOB_RECURSE unit_tests CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tests/unit/*_test.cpp")

@@ -5,7 +5,9 @@
 set -euo pipefail
 
 build=(g++ cmake ninja-build libasio-dev libspdlog-dev libfmt-dev
-       libgtest-dev libgmock-dev libbenchmark-dev)
+       libsqlite3-dev libpq-dev libmariadb-dev
+       libgtest-dev libgmock-dev libbenchmark-dev
+       postgresql-15 mariadb-server openssl)
 lint=(clang-format clang-tidy-16 cppcheck)
 coverage=(gcovr)
 

@@ -1,0 +1,64 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include "simba/core/mutex_service_factory.hpp"
+#include "simba/mysql/mysql_factory.hpp"
+#include "simba/postgresql/postgresql_factory.hpp"
+#include "support/servers.hpp"
+
+namespace simba::support {
+
+/// A database product, for tests that are the same for all of them.
+struct SqlProduct {
+  std::string name;
+
+  /// Why there is no such server here; empty: there is.
+  std::function<std::string()> missing;
+
+  std::function<std::unique_ptr<Server>()> make_server;
+
+  /// `port` instead of that of the location, e.g. of a proxy.
+  std::function<std::unique_ptr<MutexServiceFactory>(const Location& location, std::uint16_t port,
+                                                     const sql::SqlOptions& options)>
+      make_factory;
+};
+
+inline void PrintTo(const SqlProduct& product, std::ostream* stream) { *stream << product.name; }
+
+template <class Options>
+Options client_options(const Location& location, std::uint16_t port,
+                       const sql::SqlOptions& options) {
+  Options result;
+  result.host = location.host;
+  result.port = port;
+  result.user = location.user;
+  result.password = Secret{location.password};
+  result.database = location.database;
+  result.sql = options;
+  return result;
+}
+
+inline std::vector<SqlProduct> sql_server_products() {
+  const auto nothing = [] { return std::string{}; };
+  const auto make_mysql = [](const Location& location, std::uint16_t port,
+                             const sql::SqlOptions& options) {
+    return mysql::make_mysql_factory(client_options<mysql::MySqlOptions>(location, port, options));
+  };
+  return {
+      {"PostgreSql", nothing, [] { return std::make_unique<PostgreSqlServer>(); },
+       [](const Location& location, std::uint16_t port, const sql::SqlOptions& options) {
+         return postgresql::make_postgresql_factory(
+             client_options<postgresql::PostgreSqlOptions>(location, port, options));
+       }},
+      {"MariaDb", nothing, [] { return std::make_unique<MariaDbServer>(); }, make_mysql},
+      {"MySql57", MySqlServer::missing, [] { return std::make_unique<MySqlServer>(); }, make_mysql},
+  };
+}
+
+}  // namespace simba::support

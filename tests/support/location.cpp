@@ -1,0 +1,74 @@
+#include "support/location.hpp"
+
+#include <charconv>
+#include <map>
+#include <stdexcept>
+
+#include <fmt/format.h>
+
+namespace simba::support {
+
+namespace {
+
+constexpr char separator = ';';
+
+void append(std::string& text, std::string_view key, std::string_view value) {
+  if (value.find(separator) != std::string_view::npos) {
+    throw std::invalid_argument{fmt::format("the {} of a location must not hold ';'", key)};
+  }
+  fmt::format_to(std::back_inserter(text), "{}{}={}", text.empty() ? "" : ";", key, value);
+}
+
+std::map<std::string, std::string, std::less<>> parse_pairs(std::string_view text) {
+  std::map<std::string, std::string, std::less<>> pairs;
+  while (!text.empty()) {
+    const auto pair = text.substr(0, text.find(separator));
+    text.remove_prefix(std::min(text.size(), pair.size() + 1));
+    const auto equals = pair.find('=');
+    if (equals == std::string_view::npos) {
+      throw std::invalid_argument{fmt::format("'{}' is no part of a location", pair)};
+    }
+    pairs.emplace(pair.substr(0, equals), pair.substr(equals + 1));
+  }
+  return pairs;
+}
+
+}  // namespace
+
+std::string to_string(const Location& location) {
+  std::string text;
+  append(text, "host", location.host);
+  append(text, "port", std::to_string(location.port));
+  append(text, "user", location.user);
+  append(text, "password", location.password);
+  append(text, "database", location.database);
+  append(text, "socket", location.socket);
+  append(text, "certificates", location.certificates);
+  return text;
+}
+
+Location parse_location(std::string_view text) {
+  const auto pairs = parse_pairs(text);
+  const auto value = [&](std::string_view key) {
+    const auto found = pairs.find(key);
+    if (found == pairs.end()) {
+      throw std::invalid_argument{fmt::format("a location without {}: '{}'", key, text)};
+    }
+    return found->second;
+  };
+  Location location;
+  location.host = value("host");
+  location.user = value("user");
+  location.password = value("password");
+  location.database = value("database");
+  location.socket = value("socket");
+  location.certificates = value("certificates");
+  const auto port = value("port");
+  const auto [end, error] = std::from_chars(port.data(), port.data() + port.size(), location.port);
+  if (error != std::errc{} || end != port.data() + port.size()) {
+    throw std::invalid_argument{fmt::format("'{}' is no port", port)};
+  }
+  return location;
+}
+
+}  // namespace simba::support

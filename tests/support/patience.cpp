@@ -1,0 +1,36 @@
+#include "support/patience.hpp"
+
+#include <cstdlib>
+#include <ctime>
+#include <thread>
+
+namespace simba::support {
+
+LocalTime now() {
+  timespec ts{};
+  ::clock_gettime(CLOCK_BOOTTIME, &ts);
+  return LocalTime{std::chrono::seconds{ts.tv_sec} + std::chrono::nanoseconds{ts.tv_nsec}};
+}
+
+std::chrono::milliseconds scaled(std::chrono::milliseconds span) {
+  const char* scale = std::getenv("SIMBA_TEST_SCALE");
+  const double factor = scale != nullptr ? std::strtod(scale, nullptr) : 1.0;
+  return std::chrono::ceil<std::chrono::milliseconds>(span * (factor > 0 ? factor : 1.0));
+}
+
+bool within(std::chrono::milliseconds limit, const std::function<bool()>& condition) {
+  const auto deadline = now() + scaled(limit);
+  while (!condition()) {
+    if (now() >= deadline) {
+      return condition();
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds{1});
+  }
+  return true;
+}
+
+bool eventually(const std::function<bool()>& condition) {
+  return within(std::chrono::seconds{30}, condition);
+}
+
+}  // namespace simba::support

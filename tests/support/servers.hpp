@@ -1,0 +1,37 @@
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "support/server.hpp"
+
+namespace simba::support {
+
+/// PostgreSQL of Debian. The user "simba" is a superuser with a password and owns the database
+/// "simba". `arguments` are for the server, e.g. {"-c", "max_connections=5"}.
+class PostgreSqlServer final : public Server {
+ public:
+  explicit PostgreSqlServer(Tls tls = Tls::off, std::vector<std::string> arguments = {})
+      : Server{{"postgresql", tls, std::move(arguments)}} {}
+};
+
+/// MariaDB of Debian. The user "simba" has a password and all rights, also to create users; the
+/// database is "simba". `arguments` are for the server, e.g. {"--max-connections=5"}.
+class MariaDbServer final : public Server {
+ public:
+  explicit MariaDbServer(Tls tls = Tls::off, std::vector<std::string> arguments = {})
+      : Server{{"mariadb", tls, std::move(arguments)}} {}
+};
+
+/// The real MySQL 5.7, which scripts/fetch-mysql.sh brings to build/mysql-5.7. No TLS.
+class MySqlServer final : public Server {
+ public:
+  explicit MySqlServer(std::vector<std::string> arguments = {})
+      : Server{{"mysql", Tls::off, std::move(arguments)}} {}
+
+  /// Why it can not be started here, for GTEST_SKIP(); empty: it can.
+  static std::string missing();
+};
+
+}  // namespace simba::support

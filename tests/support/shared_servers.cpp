@@ -1,0 +1,42 @@
+#include <cstdlib>
+#include <fstream>
+#include <stdexcept>
+#include <string>
+
+#include <fmt/format.h>
+
+#include "support/location.hpp"
+#include "support/servers.hpp"
+
+namespace simba::support {
+
+namespace {
+
+/// The location in the file that a variable of the environment names, else of a server of type
+/// `OwnServer` that lives until the process ends.
+template <class OwnServer>
+Location shared_location(const char* variable) {
+  if (const char* file = variable != nullptr ? std::getenv(variable) : nullptr; file != nullptr) {
+    std::ifstream stream{file};
+    std::string line;
+    if (!std::getline(stream, line)) {
+      throw std::runtime_error{fmt::format(
+          "{} names {}, which can not be read: run ctest, or unset the variable", variable, file)};
+    }
+    return parse_location(line);
+  }
+  static OwnServer server;
+  return server.location();
+}
+
+}  // namespace
+
+Location postgresql_location() {
+  return shared_location<PostgreSqlServer>("SIMBA_TEST_POSTGRESQL");
+}
+
+Location mariadb_location() { return shared_location<MariaDbServer>("SIMBA_TEST_MARIADB"); }
+
+Location mysql_location() { return shared_location<MySqlServer>(nullptr); }
+
+}  // namespace simba::support

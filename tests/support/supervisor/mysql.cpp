@@ -1,0 +1,131 @@
+#include <csignal>
+#include <fstream>
+#include <stdexcept>
+
+#include <fmt/format.h>
+
+#include "support/supervisor/process.hpp"
+#include "support/supervisor/product.hpp"
+
+namespace simba::support {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+/// What MariaDB and MySQL have in common.
+class MySqlFamily : public Product {
+ public:
+  void adapt(const Home& home) const override {
+    // Run by the server at each start, before it lets anyone in.
+    std::ofstream{home.folder / "init.sql"}
+        << "CREATE DATABASE IF NOT EXISTS simba CHARACTER SET utf8mb4;\n"
+        << "CREATE USER IF NOT EXISTS 'simba'@'%' IDENTIFIED BY '" << test_password << "';\n"
+        << "GRANT ALL PRIVILEGES ON *.* TO 'simba'@'%' WITH GRANT OPTION;\n";
+    hand_over(home.folder / "init.sql");
+  }
+
+  std::vector<std::string> command(const Home& home) const override {
+    auto words = basic_command(home);
+    for (const auto& word :
+         {fmt::format("--port={}", home.port), std::string{"--bind-address=127.0.0.1"},
+          "--socket=" + socket(home).string(),
+          "--pid-file=" + (home.folder / "server.pid").string(),
+          "--init-file=" + (home.folder / "init.sql").string(), std::string{"--skip-name-resolve"},
+          "--tmpdir=" + home.data().string(), std::string{"--innodb-buffer-pool-size=64M"},
+          std::string{"--max-connections=500"}}) {
+      words.push_back(word);
+    }
+    if (home.tls) {
+      const auto certificates = home.certificates().string();
+      words.insert(words.end(),
+                   {"--ssl-cert=" + certificates + "/server.crt",
+                    "--ssl-key=" + certificates + "/server.key",
+                    "--ssl-ca=" + certificates + "/ca.crt", "--require-secure-transport=ON"});
+    }
+    words.insert(words.end(), home.arguments.begin(), home.arguments.end());
+    return words;
+  }
+
+  bool answers(std::uint16_t port) const override {
+    // The server speaks first: four bytes of header, then the version of the protocol, 10.
+    const auto greeting = ask(port, "");
+    return greeting.size() > 4 && greeting[4] == 10;
+  }
+
+  int stop_signal() const override { return SIGTERM; }
+  int discard_signal() const override { return SIGKILL; }
+  fs::path socket(const Home& home) const override { return home.folder / "socket"; }
+
+ protected:
+  /// The program and what it needs also when it makes the data.
+  virtual std::vector<std::string> basic_command(const Home& home) const = 0;
+};
+
+class MariaDb final : public MySqlFamily {
+ public:
+  fs::path program() const override { return find("mariadbd"); }
+
+  void make_data(const Home& home, Caller& caller) const override {
+    run({{find("mariadb-install-db").string(), "--no-defaults", "--datadir=" + home.data().string(),
+          "--auth-root-authentication-method=normal", "--skip-test-db", "--skip-name-resolve",
+          "--innodb-log-file-size=16M", "--innodb-flush-method=nosync"},
+         home.folder,
+         home.log()},
+        caller);
+  }
+
+ protected:
+  std::vector<std::string> basic_command(const Home& home) const override {
+    return {program().string(), "--no-defaults", "--datadir=" + home.data().string(),
+            "--innodb-log-file-size=16M"};
+  }
+
+ private:
+  static fs::path find(const std::string& name) {
+    for (const fs::path folder : {"/usr/sbin", "/usr/bin"}) {
+      if (fs::exists(folder / name)) {
+        return folder / name;
+      }
+    }
+    throw std::runtime_error{fmt::format("there is no {}: apt-get install mariadb-server", name)};
+  }
+};
+
+class MySql final : public MySqlFamily {
+ public:
+  fs::path program() const override {
+    const fs::path path{SIMBA_TEST_MYSQL "/mysqld"};
+    if (!fs::exists(path)) {
+      throw std::runtime_error{"there is no " + path.string() + ": run scripts/fetch-mysql.sh"};
+    }
+    return path;
+  }
+
+  void make_data(const Home& home, Caller& caller) const override {
+    auto words = basic_command(home);
+    words.emplace_back("--initialize-insecure");
+    words.emplace_back("--innodb-flush-method=nosync");
+    run({words, home.folder, home.log()}, caller);
+  }
+
+ protected:
+  std::vector<std::string> basic_command(const Home& home) const override {
+    return {program().string(),
+            "--no-defaults",
+            "--datadir=" + home.data().string(),
+            "--basedir=" SIMBA_TEST_MYSQL,
+            "--lc-messages-dir=" SIMBA_TEST_MYSQL "/share/mysql",
+            "--secure-file-priv=NULL",
+            "--explicit-defaults-for-timestamp",
+            "--innodb-log-file-size=16M"};
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Product> make_mariadb() { return std::make_unique<MariaDb>(); }
+
+std::unique_ptr<Product> make_mysql() { return std::make_unique<MySql>(); }
+
+}  // namespace simba::support

@@ -1,0 +1,75 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "support/supervisor/caller.hpp"
+
+namespace simba::support {
+
+/// Of every test server. It is unlike everything else in a log, so that a leak can be searched for.
+inline constexpr std::string_view test_password = "pw-Of-Simba-Tests-4711";
+
+/// Where one server lives and how it is to run.
+struct Home {
+  std::filesystem::path folder;
+  std::uint16_t port = 0;
+  bool tls = false;
+  std::vector<std::string> arguments{};
+
+  std::filesystem::path data() const { return folder / "data"; }
+  std::filesystem::path log() const { return folder / "log"; }
+  std::filesystem::path certificates() const { return folder / "certificates"; }
+};
+
+/// What the supervisor must know of a server product.
+class Product {
+ public:
+  Product() = default;
+  Product(const Product&) = delete;
+  Product& operator=(const Product&) = delete;
+  virtual ~Product() = default;
+
+  /// The server's program. Throws std::runtime_error, with what to do, where it is not installed.
+  virtual std::filesystem::path program() const = 0;
+
+  /// Makes `home.data()`. The same for all homes, so it may be copied from one to another.
+  virtual void make_data(const Home& home, Caller& caller) const = 0;
+
+  /// What is special to this home, once, after the data was made or copied.
+  virtual void adapt(const Home& home) const = 0;
+
+  virtual std::vector<std::string> command(const Home& home) const = 0;
+
+  /// True when a client would be let in.
+  virtual bool answers(std::uint16_t port) const = 0;
+
+  /// Ends the server in order, without waiting for clients.
+  virtual int stop_signal() const = 0;
+
+  /// Ends it at once where its data is not needed any more, but with nothing left behind.
+  virtual int discard_signal() const = 0;
+
+  /// Removes what a killed server has left outside its folder.
+  virtual void clean_up(const Home& /*home*/) const {}
+
+  /// See `Location::socket`.
+  virtual std::filesystem::path socket(const Home& home) const = 0;
+};
+
+std::unique_ptr<Product> make_postgresql();
+std::unique_ptr<Product> make_mariadb();
+std::unique_ptr<Product> make_mysql();
+
+/// By name. Throws std::invalid_argument where there is no such product.
+std::unique_ptr<Product> make_product(std::string_view name);
+
+/// Connects to 127.0.0.1, sends `request` and returns the first bytes of the answer; empty where
+/// there is none within a second.
+std::string ask(std::uint16_t port, std::string_view request);
+
+}  // namespace simba::support
