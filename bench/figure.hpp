@@ -20,6 +20,15 @@ class Figures {
     std::fflush(stdout);
   }
 
+  /// `measured` must not be less than `goal`.
+  void at_least(const std::string& what, double measured, double goal, const std::string& unit) {
+    const bool ok = measured >= goal;
+    missed_ = missed_ || !ok;
+    std::printf("figure: %s: goal >= %g %s, measured %.3g %s, %s\n", what.c_str(), goal,
+                unit.c_str(), measured, unit.c_str(), ok ? "ok" : "MISSED");
+    std::fflush(stdout);
+  }
+
   int exit_code() const { return missed_ ? EXIT_FAILURE : EXIT_SUCCESS; }
 
  private:
