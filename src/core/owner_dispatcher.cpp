@@ -107,10 +107,12 @@ void OwnerDispatcher::deliver() {
 
 // A caller of quiesce() may be running the queue already: it will then see what is left.
 void OwnerDispatcher::run_queue() {
-  std::unique_lock lock{mutex_};
-  while (!queue_.empty() && !held_ && runner_ == std::thread::id{}) run_one(lock);
-  scheduled_ = false;
-  idle_.notify_all();
+  {
+    std::unique_lock lock{mutex_};
+    while (!queue_.empty() && !held_ && runner_ == std::thread::id{}) run_one(lock);
+    scheduled_ = false;
+  }
+  idle_.notify_all();  // without the lock, which the one that wakes takes at once
 }
 
 void OwnerDispatcher::run_one(std::unique_lock<std::mutex>& lock) {
@@ -128,7 +130,6 @@ void OwnerDispatcher::run_one(std::unique_lock<std::mutex>& lock) {
   task = nullptr;
   lock.lock();
   runner_ = outer;
-  idle_.notify_all();
 }
 
 bool OwnerDispatcher::quiesce(LocalTime deadline) {
@@ -139,7 +140,10 @@ bool OwnerDispatcher::quiesce(LocalTime deadline) {
   const auto done = [&] { return queue_.empty() && may_run(); };
   const auto can_help = [&] { return helps && !held_ && !queue_.empty() && may_run(); };
   while (true) {
-    while (can_help()) run_one(lock);
+    while (can_help()) {
+      run_one(lock);
+      idle_.notify_all();
+    }
     if (done()) return true;
     const bool ready =
         runtime_->waiter->wait_until(lock, idle_, deadline, [&] { return done() || can_help(); });

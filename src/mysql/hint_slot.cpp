@@ -97,6 +97,7 @@ void HintSlot::begin(LocalTime now) {
   waits_for_ = next;
   begun_ = now;
   overdue_ = now + longest_wait;
+  server_->connection_waits(connection_->number(), next);
   connection_->begin_query(text);
 }
 
@@ -111,6 +112,7 @@ std::optional<std::string> HintSlot::finished(LocalTime now) {
     return std::nullopt;
   }
   const std::string mutex = std::exchange(waits_for_, {});
+  server_->connection_waits(connection_->number(), {});
   if (reply.refusal && reply.refusal->code != query_killed) {
     throw to_error(server_->settings, *reply.refusal, Phase::asking);
   }
@@ -138,7 +140,10 @@ void HintSlot::fail(const std::string& why, LocalTime now) {
 }
 
 void HintSlot::close() noexcept {
-  if (connection_) connection_->give_up();
+  if (connection_) {
+    server_->connection_waits(connection_->number(), {});
+    connection_->give_up();
+  }
   connection_.reset();
   connected_ = false;
   waits_for_.clear();

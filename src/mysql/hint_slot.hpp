@@ -17,6 +17,9 @@ namespace simba::mysql {
 class HintSlot {
  public:
   explicit HintSlot(std::shared_ptr<Server> server) : server_{std::move(server)} {}
+  ~HintSlot() { close(); }
+  HintSlot(const HintSlot&) = delete;
+  HintSlot& operator=(const HintSlot&) = delete;
 
   /// Begins a round: what it waits for next; empty: for nothing. A wait under way goes on until it
   /// ends by itself, within a second and a half.

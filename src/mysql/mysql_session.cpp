@@ -144,10 +144,19 @@ void MySqlSession::refuse(const Refusal& refusal, Phase phase) {
 std::vector<Row> MySqlSession::change(Change change, std::span<const Ask> asks,
                                       LocalTime deadline) {
   waiters_.clear();
+  granted_.clear();
   if (asks.empty()) return {};
   switch (change) {
-    case Change::acquire:
-      return acquire(asks, deadline);
+    case Change::acquire: {
+      auto rows = acquire(asks, deadline);
+      for (const Row& row : rows) {
+        const auto mine = [&](const Ask& ask) {
+          return ask.mutex == row.mutex && ask.contender_id == row.owner_id;
+        };
+        if (std::any_of(asks.begin(), asks.end(), mine)) granted_.insert(row.mutex);
+      }
+      return rows;
+    }
     case Change::release:
       if (server_->hints()) return release(asks, deadline);
       break;
@@ -222,14 +231,11 @@ bool MySqlSession::init(const std::string& mutex, LocalTime deadline) {
 }
 
 void MySqlSession::after(Change change, std::span<const Row> rows) noexcept {
-  if (change != Change::release || waiters_.empty()) return;
+  if (change == Change::guard || !server_->hints()) return;
   try {
     const LocalTime deadline = sql::real_now() + server_->settings.statement_timeout;
-    for (const auto& [mutex, waiter] : waiters_) {
-      const bool is_free = std::any_of(rows.begin(), rows.end(), [&](const Row& row) {
-        return row.mutex == mutex && row.owner_id.empty();
-      });
-      if (!is_free || !connection_.alive()) continue;
+    for (const std::uint64_t waiter : waits_to_end(change, rows)) {
+      if (!connection_.alive()) break;
       const Reply reply = ask(statements::end_wait(waiter), deadline);
       if (reply.refusal && reply.refusal->code == no_right_to_kill) {
         server_->no_more_hints(reply.refusal->message);
@@ -240,6 +246,25 @@ void MySqlSession::after(Change change, std::span<const Row> rows) noexcept {
     connection_.give_up();
   }
   waiters_.clear();
+}
+
+/// After a release: those that wait for what is free now. After an acquisition: the wait of our own
+/// process, which would keep another one from being told.
+std::vector<std::uint64_t> MySqlSession::waits_to_end(Change change,
+                                                      std::span<const Row> rows) const {
+  std::vector<std::uint64_t> waits;
+  for (const Row& row : rows) {
+    if (change == Change::acquire) {
+      const auto own = server_->waiting_for(row.mutex);
+      if (own && granted_.contains(row.mutex)) waits.push_back(*own);
+    } else if (row.owner_id.empty()) {
+      const auto found = std::find_if(waiters_.begin(), waiters_.end(), [&](const auto& waiter) {
+        return waiter.first == row.mutex;
+      });
+      if (found != waiters_.end()) waits.push_back(found->second);
+    }
+  }
+  return waits;
 }
 
 }  // namespace simba::mysql

@@ -1,6 +1,8 @@
 #pragma once
 
+#include <cstdint>
 #include <memory>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -23,7 +25,8 @@ class MySqlSession final : public sql::Session {
   std::vector<sql::Row> look(std::span<const std::string> mutexes, LocalTime deadline) override;
   bool init(const std::string& mutex, LocalTime deadline) override;
 
-  /// Tells who waits inside the server for what was released.
+  /// Tells who waits inside the server for what was released, and ends a wait of this process for
+  /// what was acquired.
   void after(sql::Change change, std::span<const sql::Row> rows) noexcept override;
 
   bool usable() noexcept override { return connection_.alive(); }
@@ -41,6 +44,7 @@ class MySqlSession final : public sql::Session {
   std::vector<sql::Row> acquire(std::span<const sql::Ask> asks, LocalTime deadline);
   std::vector<sql::Row> release(std::span<const sql::Ask> asks, LocalTime deadline);
   Error name_taken(const std::string& mutex, LocalTime deadline);
+  std::vector<std::uint64_t> waits_to_end(sql::Change change, std::span<const sql::Row> rows) const;
 
   const std::shared_ptr<Server> server_;
   const sql::Wakeup& closing_;
@@ -48,6 +52,8 @@ class MySqlSession final : public sql::Session {
 
   // Of the last release: which connection waits for which mutex.
   std::vector<std::pair<std::string, std::uint64_t>> waiters_{};
+  // Of the last acquisition: the mutexes that it got.
+  std::set<std::string> granted_{};
 };
 
 }  // namespace simba::mysql

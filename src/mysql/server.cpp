@@ -30,6 +30,23 @@ void Server::hints_work() {
   }
 }
 
+void Server::connection_waits(std::uint64_t connection, const std::string& mutex) {
+  const std::lock_guard lock{mutex_};
+  if (mutex.empty()) {
+    waiting_.erase(connection);
+  } else {
+    waiting_[connection] = mutex;
+  }
+}
+
+std::optional<std::uint64_t> Server::waiting_for(const std::string& mutex) const {
+  const std::lock_guard lock{mutex_};
+  for (const auto& [connection, name] : waiting_) {
+    if (name == mutex) return connection;
+  }
+  return std::nullopt;
+}
+
 void Server::name_taken(const std::string& mutex, const std::string& message) {
   constexpr std::size_t most = 1'000;
   {

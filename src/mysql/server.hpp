@@ -1,8 +1,11 @@
 #pragma once
 
 #include <atomic>
+#include <cstdint>
+#include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <string>
 
@@ -34,14 +37,19 @@ class Server {
   void hints_failed(const std::string& why);
   void hints_work();
 
+  /// Which connection of this process waits inside the server for which mutex; an empty name: none.
+  void connection_waits(std::uint64_t connection, const std::string& mutex);
+  std::optional<std::uint64_t> waiting_for(const std::string& mutex) const;
+
   /// The table takes the name of a mutex for another. Logged once a name.
   void name_taken(const std::string& mutex, const std::string& message);
 
  private:
   std::atomic<bool> hints_;
   std::atomic<bool> hints_failing_{false};
-  std::mutex mutex_;
-  std::set<std::string> taken_names_;  // guarded by mutex_
+  mutable std::mutex mutex_;
+  std::set<std::string> taken_names_;             // guarded by mutex_
+  std::map<std::uint64_t, std::string> waiting_;  // guarded by mutex_; a few
 };
 
 }  // namespace simba::mysql

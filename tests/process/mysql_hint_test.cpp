@@ -87,6 +87,23 @@ TEST_F(MySqlHint, AReleaseReachesTheWaiterAtOnce) {
   }
 }
 
+TEST_F(MySqlHint, AnAcquisitionEndsTheWaitOfItsOwnProcess) {
+  Waiter waiter{options};
+  const auto own = waiter.client.connect();
+  Console console{options};
+  const std::string waits =
+      fmt::format("SELECT IS_USED_LOCK('{}') IS NOT NULL", lock_name(options.database, mutex));
+  std::thread acquirer{[&] {
+    EXPECT_TRUE(support::within(5s, [&] { return console.value(waits) == "1"; }));
+    const auto rows = own->change(Change::acquire, std::vector{ask(mutex, "me")}, soon());
+    own->after(Change::acquire, rows);
+  }};
+  waiter.wait_in_rounds({mutex});
+  acquirer.join();
+  waiter.wait({}, 10ms);
+  EXPECT_TRUE(support::within(200ms, [&] { return console.value(waits) == "0"; }));
+}
+
 TEST_F(MySqlHint, TheFirstMutexesHaveHintsAndTheOthersNone) {
   MySqlOptions one = options;
   one.hint_connections = 1;
