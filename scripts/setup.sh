@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
 # Installs the Debian packages that the given groups need and that are missing.
-# Usage: scripts/setup.sh [build] [lint] [coverage]      (default: build)
+# Usage: scripts/setup.sh [build] [servers] [lint] [coverage]      (default: build)
 # Does nothing, quickly, when all of them are there. DEPENDENCIES.md says why each is needed.
 set -euo pipefail
 
 build=(g++ cmake ninja-build libasio-dev libspdlog-dev libfmt-dev
        libsqlite3-dev libpq-dev libmariadb-dev
-       libgtest-dev libgmock-dev libbenchmark-dev
-       postgresql-15 mariadb-server openssl)
+       libgtest-dev libgmock-dev libbenchmark-dev)
+servers=(postgresql-15 mariadb-server openssl)
 lint=(clang-format clang-tidy-16 cppcheck)
 coverage=(gcovr)
 
@@ -18,9 +18,10 @@ wanted=()
 for group in "$@"; do
   case $group in
     build) wanted+=("${build[@]}") ;;
+    servers) wanted+=("${servers[@]}") ;;
     lint) wanted+=("${lint[@]}") ;;
     coverage) wanted+=("${coverage[@]}") ;;
-    *) die "unknown group '$group' (known: build lint coverage)" ;;
+    *) die "unknown group '$group' (known: build servers lint coverage)" ;;
   esac
 done
 

@@ -11,7 +11,7 @@ Server::Server(Settings checked, std::shared_ptr<Logger> logger)
 
 void Server::no_more_hints(const std::string& why) {
   if (hints_.exchange(false)) {
-    log->log(LogLevel::debug,
+    log->log(LogLevel::info,
              fmt::format("MySQL at {}: waiters are told of releases by looking only: {}",
                          settings.place, why));
   }

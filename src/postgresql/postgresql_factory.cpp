@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "postgresql/postgresql_database.hpp"
+#include "simba/core/error.hpp"
 #include "sql/sql_store.hpp"
 
 namespace simba::postgresql {
@@ -31,6 +32,7 @@ std::unique_ptr<MutexServiceFactory> make_postgresql_factory(PostgreSqlOptions o
 
 std::shared_ptr<engine::LeaseStore> make_postgresql_store(const PostgreSqlOptions& options,
                                                           std::shared_ptr<const Runtime> runtime) {
+  if (!runtime) throw InvalidArgumentError{"a PostgreSQL store needs a runtime"};
   auto database = database_of(options, *runtime);
   return sql::make_sql_store(std::move(database), options.sql, defaults_of(options),
                              std::move(runtime));

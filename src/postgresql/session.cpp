@@ -133,6 +133,8 @@ Result PostgreSqlSession::execute(const char* statement, std::span<const Paramet
     }
     return run(statement, parameters, deadline);
   } catch (const Refusal& error) {
+    // Another connection may lead to a primary.
+    if (error.sql_state() == "25006") connection_.close();
     if (error.sql_state() != "42P01") throw;
     // Someone has dropped it. The next session finds out what to do.
     table_->set_found(false);

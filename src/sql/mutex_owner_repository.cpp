@@ -106,14 +106,20 @@ MutexOwner MutexOwnerRepository::acquire_and_get_owner(const std::string& mutex,
   return row ? owner_of(*row, asked_at, clock_) : MutexOwner::none();
 }
 
+// By version, so that the answer tells whether it was this call that freed it. A renewal in between
+// raises the version; then it is tried again.
 bool MutexOwnerRepository::release(const std::string& mutex, const std::string& contender_id) {
-  const Ask ask = ask_for(mutex, contender_id, milliseconds{1}, milliseconds{0});
-  const auto before = answer_to<std::optional<Row>>(
+  Ask ask = ask_for(mutex, contender_id, milliseconds{1}, milliseconds{0});
+  auto row = answer_to<std::optional<Row>>(
       [&](auto handler) { pool_->look(mutex, {}, std::move(handler)); });
-  if (!before || before->owner_id != contender_id) return false;
-  const auto after = answer_to<std::optional<Row>>(
-      [&](auto handler) { pool_->change(Change::release, ask, std::move(handler)); });
-  return after && after->owner_id != contender_id;
+  constexpr int most_tries = 10;
+  for (int tries = 0; row && row->owner_id == contender_id && tries < most_tries; ++tries) {
+    ask.version = row->version;
+    row = answer_to<std::optional<Row>>(
+        [&](auto handler) { pool_->change(Change::release, ask, std::move(handler)); });
+    if (row && row->owner_id.empty() && row->version == *ask.version + 1) return true;
+  }
+  return false;
 }
 
 }  // namespace simba::sql

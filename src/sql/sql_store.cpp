@@ -74,7 +74,14 @@ class SqlStore final : public engine::LeaseStore, public std::enable_shared_from
 
   SqlStore(const SqlStore&) = delete;
   SqlStore& operator=(const SqlStore&) = delete;
-  ~SqlStore() override { rest(); }
+  ~SqlStore() override {
+    if (fork_guard_.in_child()) {
+      detail::leak(std::shared_ptr<ChangeWatcher>{std::move(watcher_)});
+      return;
+    }
+    std::unique_lock lock{mutex_};
+    rest(lock);
+  }
 
   NameLimits name_limits() const noexcept override { return {}; }
 
@@ -161,7 +168,7 @@ class SqlStore final : public engine::LeaseStore, public std::enable_shared_from
   void begin_watching(bool is_new) {
     const std::lock_guard lock{mutex_};
     if (!watcher_) {
-      watcher_.emplace(pool_, hub_, *runtime_, poll_interval_);
+      watcher_ = std::make_unique<ChangeWatcher>(pool_, hub_, *runtime_, poll_interval_);
     } else if (is_new) {
       watcher_->watched_changed();
     }
@@ -169,14 +176,17 @@ class SqlStore final : public engine::LeaseStore, public std::enable_shared_from
 
   void detach() {
     if (fork_guard_.in_child()) return;
-    const std::lock_guard lock{mutex_};
-    if (--users_ == 0) rest();
+    std::unique_lock lock{mutex_};
+    if (--users_ == 0) rest(lock);
   }
 
-  /// Ends threads and connections.
-  void rest() {
-    watcher_.reset();
-    pool_->close();
+  /// Ends threads and connections. Unlocks first: whoever attaches meanwhile begins with new ones.
+  void rest(std::unique_lock<std::mutex>& lock) {
+    auto watcher = std::move(watcher_);
+    const auto finish = pool_->begin_close();
+    lock.unlock();
+    watcher.reset();
+    finish();
   }
 
   // constant after construction
@@ -187,8 +197,8 @@ class SqlStore final : public engine::LeaseStore, public std::enable_shared_from
   const ForkGuard fork_guard_;
 
   std::mutex mutex_;
-  std::optional<ChangeWatcher> watcher_;  // guarded by mutex_; made at the first watch
-  std::size_t users_ = 0;                 // guarded by mutex_
+  std::unique_ptr<ChangeWatcher> watcher_;  // guarded by mutex_; made at the first watch
+  std::size_t users_ = 0;                   // guarded by mutex_
 };
 
 }  // namespace

@@ -195,19 +195,20 @@ void StatementPool::Crew::work() {
   std::unique_lock lock{mutex_};
   while (!closing_) {
     fail_overdue(lock);
-    if (queue_.empty()) {
-      wait_for_work(lock, std::exchange(lingers, false));
-    } else if (!has_session(lock, session)) {
+    if (!queue_.empty() && !has_session(lock, session)) {
       connect(lock, session);
-    } else if (Batch batch = queue_.take(); batch.requests.empty()) {
-      wait_for_work(lock, std::exchange(lingers, false));
-    } else {
-      lock.unlock();
-      serve(*session, batch);
-      batch = {};  // what its handlers hold goes without the lock
-      lock.lock();
-      lingers = true;
+      continue;
     }
+    Batch batch = queue_.take();
+    if (batch.requests.empty()) {
+      wait_for_work(lock, std::exchange(lingers, false));
+      continue;
+    }
+    lock.unlock();
+    serve(*session, batch);
+    batch = {};  // what its handlers hold goes without the lock
+    lock.lock();
+    lingers = true;
   }
   lock.unlock();  // before the session goes
 }
@@ -232,8 +233,9 @@ void StatementPool::Crew::wait_for_work(std::unique_lock<std::mutex>& lock, bool
     const LocalTime until = real_now() + linger;
     while (news_ == seen && real_now() < until) std::this_thread::yield();
     lock.lock();
-    if (news_ != seen || closing_) return;
+    if (news_ != seen) return;
   }
+  if (closing_) return;  // told while this thread had let go of the lock
   ++idle_;
   changed_.wait(lock);
   --idle_;
@@ -258,6 +260,7 @@ bool StatementPool::Crew::has_session(std::unique_lock<std::mutex>& lock,
 void StatementPool::Crew::connect(std::unique_lock<std::mutex>& lock,
                                   std::unique_ptr<Session>& session) {
   std::optional<Error> error = gate_.shut(real_now());
+  if (closing_) return;
   if (error && connected_ + connecting_ > 0) {
     ++idle_;
     changed_.wait_for(lock, gate_.opens_at() - real_now());
@@ -391,14 +394,12 @@ void StatementPool::open() {
   if (!crew_) crew_ = std::make_shared<Crew>(database_, plan_, log_);
 }
 
-void StatementPool::close() {
-  if (fork_guard_.in_child()) return;
-  std::shared_ptr<Crew> closing;
-  {
-    const std::lock_guard lock{mutex_};
-    closing.swap(crew_);
-  }
-  if (closing) closing->close();
+std::function<void()> StatementPool::begin_close() {
+  if (fork_guard_.in_child()) return [] {};
+  const std::lock_guard lock{mutex_};
+  return [closing = std::exchange(crew_, nullptr)] {
+    if (closing) closing->close();
+  };
 }
 
 std::shared_ptr<StatementPool::Crew> StatementPool::crew() const {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -40,7 +41,10 @@ class StatementPool {
 
   /// Answers all that waits and lets every later request fail, until it is opened again. Waits for
   /// the threads, a second at most.
-  void close();
+  void close() { begin_close()(); }
+
+  /// The same in two steps: takes no more requests; what it returns does the rest.
+  std::function<void()> begin_close();
 
   /// Takes requests again; nothing happens while it does.
   void open();

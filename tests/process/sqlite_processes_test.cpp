@@ -6,7 +6,9 @@
 #include <memory>
 #include <string>
 #include <sys/wait.h>
+#include <thread>
 #include <unistd.h>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -72,6 +74,7 @@ struct SqliteProcesses : testing::Test {
     options.path = path;
     options.children = children;
     options.sql.contention.ttl = 10min;  // so that no lease ends by itself
+    options.sql.poll_interval = 10min;   // so that it is not looking that notices a change
     return make_sqlite_factory(options);
   }
 
@@ -105,6 +108,41 @@ TEST_F(SqliteProcesses, AWaiterTakesOverFromAKilledOwnerLongBeforeTheLeaseEnds) 
   child.kill();
   acquired.get();
   EXPECT_GT(waiter.fencing_token(), token);
+}
+
+TEST_F(SqliteProcesses, ManyProcessesMayOpenAFreshDatabaseAtTheSameMoment) {
+  constexpr int processes = 8;
+  for (int round = 0; round < 10; ++round) {
+    const auto fresh = folder.path() / ("fresh" + std::to_string(round));
+    std::vector<std::unique_ptr<Child>> children;
+    for (int i = 0; i < processes; ++i) {
+      children.push_back(std::make_unique<Child>([&](const auto& send) {
+        const auto repository = make_sqlite_repository({.path = fresh});
+        repository->ensure_owner("m");
+        send(1);
+      }));
+    }
+    for (const auto& child : children) EXPECT_EQ(child->receive(), 1U);
+  }
+}
+
+TEST_F(SqliteProcesses, AReleaseReachesAWaiterInAnotherProcessWithoutLooking) {
+  Child waiter{[this](const std::function<void(std::uint64_t)>& send) {
+    const auto factory = make_factory();
+    SimbaLocker locker{"m", *factory, "waiter"};
+    while (owner_of_m() != "owner") std::this_thread::yield();
+    send(1);
+    locker.acquire(support::scaled(30s));
+    send(locker.fencing_token());
+    pause();
+  }};
+  const auto factory = make_factory();
+  SimbaLocker owner{"m", *factory, "owner"};
+  owner.acquire(support::scaled(30s));
+  ASSERT_EQ(waiter.receive(), 1U);
+  const std::uint64_t token = owner.fencing_token();
+  owner.close();
+  EXPECT_GT(waiter.receive(), token);
 }
 
 TEST_F(SqliteProcesses, OneThatComesLaterTakesOverFromAKilledOwnerAtOnce) {
