@@ -185,14 +185,17 @@ struct TakeOver {
   std::atomic<std::int64_t> took{0};
 };
 
+/// The longest of many, with leases of all lengths.
 inline double take_over_milliseconds(const SqlProduct& product) {
   constexpr int take_overs = 21;
   std::vector<double> took;
   for (int i = 0; i < take_overs; ++i) {
+    engine::ContentionOptions lease;
+    lease.ttl = i % 2 == 0 ? 10s : 600s;
     const Shared<TakeOver> shared;
     const std::string mutex = "take-over-" + std::to_string(i);
     const pid_t owner = in_process([&] {
-      const auto factory = product.make_factory({});
+      const auto factory = product.make_factory(lease);
       SimbaLocker locker{mutex, *factory};
       locker.acquire();
       shared->owned = true;
@@ -200,7 +203,7 @@ inline double take_over_milliseconds(const SqlProduct& product) {
     });
     wait_until([&] { return shared->owned.load(); });
     const pid_t waiter = in_process([&] {
-      const auto factory = product.make_factory({});
+      const auto factory = product.make_factory(lease);
       SimbaLocker locker{mutex, *factory};
       locker.try_acquire();
       shared->waiting = true;
@@ -215,9 +218,9 @@ inline double take_over_milliseconds(const SqlProduct& product) {
     waitpid(owner, nullptr, 0);
     took.push_back(static_cast<double>(shared->took) / 1e6);
   }
-  std::printf("%s: take-over after a kill: longest of %d: %.1f ms\n", product.name.c_str(),
-              take_overs, *std::max_element(took.begin(), took.end()));
-  return median(took);
+  std::printf("%s: take-over after a kill: p50 of %d: %.1f ms\n", product.name.c_str(), take_overs,
+              median(took));
+  return *std::max_element(took.begin(), took.end());
 }
 
 // ---- many that wait ---------------------------------------------------------------------------

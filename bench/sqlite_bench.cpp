@@ -7,6 +7,7 @@
 #include <memory>
 #include <sqlite3.h>
 #include <string>
+#include <system_error>
 
 #include "simba/sqlite/sqlite_factory.hpp"
 #include "sql_bench.hpp"
@@ -87,14 +88,21 @@ int run() {
     sql::Wakeup closing;
     sqlite::Connection{path, never, closing}.execute("UPDATE simba_mutex SET liveness = ''");
   };
-  product.connections = [] { return 1.0; };  // one thread, one connection: see threads
+  product.connections = [&] {  // how often the file is open
+    double open = 0;
+    for (const auto& file : std::filesystem::directory_iterator{"/proc/self/fd"}) {
+      std::error_code ignored;
+      if (std::filesystem::read_symlink(file, ignored) == path) ++open;
+    }
+    return open;
+  };
   product.statements = [] { return static_cast<double>(statements); };
 
   Figures figures;
   figures.at_most("SQLite: hand-over between processes, p50", hand_over_milliseconds(product), 5,
                   "ms");
-  figures.at_most("SQLite: take-over from a killed process, p50", take_over_milliseconds(product),
-                  100, "ms");
+  figures.at_most("SQLite: take-over from a killed process, longest",
+                  take_over_milliseconds(product), 100, "ms");
   serial_figure(product, figures);
   raw.reset();
   sqlite3_auto_extension(reinterpret_cast<void (*)()>(&count_statements));

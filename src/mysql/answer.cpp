@@ -34,7 +34,7 @@ const std::string& text(const Values& values, std::size_t column) {
 
 std::uint64_t present_number(const Values& values, std::size_t column) {
   text(values, column);
-  return *number(values, column);
+  return number(values, column).value_or(0);  // it is not NULL, or text() has refused it
 }
 
 /// A moment beyond every sensible one is the last sensible one.

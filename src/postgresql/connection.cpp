@@ -169,10 +169,11 @@ Waited Connection::receive(LocalTime until, const sql::Wakeup& wakeup) {
     keep(std::move(result));
   }
   if (refused_) {
-    const Refusal error = *std::exchange(refused_, std::nullopt);
+    const Refusal error = *refused_;
+    refused_.reset();
     result_.reset();
     if (!usable()) fail(error);
-    throw error;  // NOLINT(cert-err60-cpp): Error is copied without throwing
+    throw Refusal{error};
   }
   if (PQstatus(connection_) != CONNECTION_OK || !result_) lose();
   return Waited::ready;

@@ -140,7 +140,7 @@ Result PostgreSqlSession::execute(const char* statement, std::span<const Paramet
     table_->set_found(false);
     const Error missing = table_missing(connection_.database_name(), connection_.handle());
     connection_.close();
-    if (!table_->may_be_made()) throw missing;  // NOLINT(cert-err60-cpp)
+    if (!table_->may_be_made()) throw Error{missing};
     throw Error{ErrorKind::unavailable, fmt::format("{}; it is made anew", error.what())};
   }
 }
@@ -218,6 +218,7 @@ std::vector<Row> PostgreSqlSession::change(Change change, std::span<const Ask> a
     }
     if (rest.empty()) return rows;
     std::vector<std::string> mutexes;
+    mutexes.reserve(rest.size());
     for (Ask& ask : rest) mutexes.push_back(std::move(ask.mutex));
     std::ranges::move(look(mutexes, deadline), std::back_inserter(rows));
   } catch (const Error&) {
