@@ -37,6 +37,12 @@ Batch RequestQueue::take() {
   Batch batch{.requests = {}, .was_stuck = stuck_.contains(first->ask.mutex)};
   auto& requests = batch.requests;
   const bool alone = is_alone(*first) || alone_.contains(first->ask.mutex);
+  if (waiting_.size() == 1) {  // the common case, and in no need of what follows
+    requests.push_back(std::move(*first));
+    waiting_.clear();
+    begin(batch);
+    return batch;
+  }
   requests.reserve(alone ? 1 : std::min(most_together, waiting_.size()));  // keeps the views valid
   std::deque<Request> rest;
   std::unordered_set<std::string_view> mutexes;  // of the batch, and of what must not be overtaken
@@ -56,13 +62,16 @@ Batch RequestQueue::take() {
 
   std::sort(requests.begin(), requests.end(),
             [](const Request& a, const Request& b) { return a.ask.mutex < b.ask.mutex; });
-  if (!is_alone(requests.front())) {
-    for (const Request& request : requests) {
-      under_way_.emplace(request.ask.mutex, request.ask.contender_id);
-    }
-    if (batch.was_stuck) ++stuck_under_way_;
-  }
+  begin(batch);
   return batch;
+}
+
+void RequestQueue::begin(const Batch& batch) {
+  if (is_alone(batch.requests.front())) return;
+  for (const Request& request : batch.requests) {
+    under_way_.emplace(request.ask.mutex, request.ask.contender_id);
+  }
+  if (batch.was_stuck) ++stuck_under_way_;
 }
 
 void RequestQueue::done(const Batch& batch, Outcome outcome) {

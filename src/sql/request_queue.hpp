@@ -79,6 +79,7 @@ class RequestQueue {
   static bool is_alone(const Request& request) noexcept;
   static bool is_change(const Request& request) noexcept;
   bool may_begin(const Request& request) const;
+  void begin(const Batch& batch);
 
   const std::size_t connections_;
   std::deque<Request> waiting_;

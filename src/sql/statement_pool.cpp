@@ -57,6 +57,10 @@ void answer(const std::vector<Request>& requests, const Rows& answer) {
     (*all)(rows);
     return;
   }
+  if (requests.size() == 1 && rows.size() == 1 && rows.front().mutex == first.ask.mutex) {
+    std::get<RowHandler>(first.handler)(std::optional<Row>{rows.front()});
+    return;
+  }
   std::unordered_map<std::string_view, const Row*> by_name;
   for (const Row& row : rows) by_name.emplace(row.mutex, &row);
   for (const Request& request : requests) {
