@@ -109,9 +109,10 @@ class StatementPool::Crew : public std::enable_shared_from_this<Crew> {
 
  private:
   void start_threads();
+  void wake_one(std::unique_lock<std::mutex>& lock);
   void work();
   void fail_overdue(std::unique_lock<std::mutex>& lock);
-  void wait_for_work(std::unique_lock<std::mutex>& lock, bool lingers);
+  void wait_for_work(std::unique_lock<std::mutex>& lock, bool connected, bool lingers);
   bool has_session(std::unique_lock<std::mutex>& lock, std::unique_ptr<Session>& session);
   void connect(std::unique_lock<std::mutex>& lock, std::unique_ptr<Session>& session);
   void note_attempt(const std::optional<Error>& error);
@@ -127,16 +128,18 @@ class StatementPool::Crew : public std::enable_shared_from_this<Crew> {
 
   Wakeup closing_wakeup_;  // raised once, for good
   std::mutex mutex_;
-  std::condition_variable changed_;
+  std::condition_variable work_;   // for threads that have a session
+  std::condition_variable spare_;  // for those that have none
 
   // guarded by mutex_
   RequestQueue queue_;
   ConnectGate gate_;
   ThreadCrew threads_;
   std::atomic<std::uint64_t> news_{0};  // grows with the lock held when there may be work to take
-  std::size_t idle_ = 0;
-  std::size_t connected_ = 0;   // threads that have a session
-  std::size_t connecting_ = 0;  // threads that are about to have one
+  std::size_t idle_ = 0;                // threads that wait with a session
+  std::size_t idle_spare_ = 0;          // threads that wait without one
+  std::size_t connected_ = 0;           // threads that have a session
+  std::size_t connecting_ = 0;          // threads that are about to have one
   bool closing_ = false;
 };
 
@@ -161,9 +164,16 @@ void StatementPool::Crew::submit(Request request) {
       return;
     }
   }
-  const bool wake = idle_ > 0;
+  wake_one(lock);
+}
+
+/// Unlocks first. One that must connect is woken only where no other can begin at once.
+void StatementPool::Crew::wake_one(std::unique_lock<std::mutex>& lock) {
+  const bool work = idle_ > 0;
+  const bool spare = !work && idle_spare_ > 0;
   lock.unlock();
-  if (wake) changed_.notify_one();
+  if (work) work_.notify_one();
+  if (spare) spare_.notify_one();
 }
 
 /// All at once, so that their number does not depend on the load; each connects when it gets work.
@@ -187,7 +197,8 @@ void StatementPool::Crew::close() {
     left = queue_.take_all();
   }
   closing_wakeup_.raise();
-  changed_.notify_all();
+  work_.notify_all();
+  spare_.notify_all();
   fail(left, Error{ErrorKind::unavailable, "the store is being closed"});
   // No thread is added any more, so nobody else uses the crew of threads.
   threads_.join_or_let_go(patience);
@@ -205,10 +216,14 @@ void StatementPool::Crew::work() {
     }
     Batch batch = queue_.take();
     if (batch.requests.empty()) {
-      wait_for_work(lock, std::exchange(lingers, false));
+      wait_for_work(lock, session != nullptr, std::exchange(lingers, false));
       continue;
     }
-    lock.unlock();
+    if (queue_.empty()) {
+      lock.unlock();
+    } else {
+      wake_one(lock);  // whoever was woken for the rest may have been this thread
+    }
     serve(*session, batch);
     batch = {};  // what its handlers hold goes without the lock
     lock.lock();
@@ -230,7 +245,8 @@ void StatementPool::Crew::fail_overdue(std::unique_lock<std::mutex>& lock) {
 
 /// After work it first looks around for a moment: what has just been answered often leads to the
 /// next request, and waking a sleeping thread can take longer than a statement.
-void StatementPool::Crew::wait_for_work(std::unique_lock<std::mutex>& lock, bool lingers) {
+void StatementPool::Crew::wait_for_work(std::unique_lock<std::mutex>& lock, bool connected,
+                                        bool lingers) {
   if (lingers) {
     const std::uint64_t seen = news_;
     lock.unlock();
@@ -240,9 +256,10 @@ void StatementPool::Crew::wait_for_work(std::unique_lock<std::mutex>& lock, bool
     if (news_ != seen) return;
   }
   if (closing_) return;  // told while this thread had let go of the lock
-  ++idle_;
-  changed_.wait(lock);
-  --idle_;
+  std::size_t& idle = connected ? idle_ : idle_spare_;
+  ++idle;
+  (connected ? work_ : spare_).wait(lock);
+  --idle;
 }
 
 // ---- connections ---------------------------------------------------------------------------
@@ -266,9 +283,9 @@ void StatementPool::Crew::connect(std::unique_lock<std::mutex>& lock,
   std::optional<Error> error = gate_.shut(real_now());
   if (closing_) return;
   if (error && connected_ + connecting_ > 0) {
-    ++idle_;
-    changed_.wait_for(lock, gate_.opens_at() - real_now());
-    --idle_;
+    ++idle_spare_;
+    spare_.wait_for(lock, gate_.opens_at() - real_now());
+    --idle_spare_;
     return;
   }
   if (!error) {
@@ -348,7 +365,7 @@ void StatementPool::Crew::finish(const Batch& batch, RequestQueue::Outcome outco
     ++news_;
     if (queue_.empty() || idle_ == 0) return;
   }
-  changed_.notify_all();  // something may have waited for this batch
+  work_.notify_all();  // something may have waited for this batch
 }
 
 Rows StatementPool::Crew::carry_out(Session& session, const std::vector<Request>& requests) const {

@@ -119,6 +119,19 @@ TEST_F(StatementPoolTest, WhatADriverThrowsBesidesErrorsIsAnInternalError) {
   EXPECT_EQ(error_in(ask(*pool, Change::acquire, "m").get()).kind(), ErrorKind::internal);
 }
 
+TEST_F(StatementPoolTest, AConnectionServesWhileAnotherThreadCanNotConnect) {
+  database->on_connect = [this] {
+    if (database->connects > 1) throw Error{ErrorKind::authentication, "too many"};
+  };
+  const auto pool = make_pool(2);
+  ask(*pool, Change::acquire, "m").get();
+  const LocalTime begun = real_now();
+  for (int i = 0; i < 100; ++i) {
+    EXPECT_EQ(ask(*pool, Change::guard, std::to_string(i)).get().index(), 0U);
+  }
+  EXPECT_LT(real_now() - begun, 5s) << "requests wait for the thread that has no connection";
+}
+
 TEST_F(StatementPoolTest, ABrokenConnectionIsReplacedBeforeTheNextStatement) {
   const auto pool = make_pool(1);
   ask(*pool, Change::acquire, "m").get();
