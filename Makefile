@@ -19,7 +19,8 @@ servers: ## Install the servers that tests and benchmarks start
 build: setup ## Build library, tests, benchmarks and examples; programs are in build/bin
 	@scripts/build.sh dev
 
-run: build ## Watch several contenders elect a leader, and another take over
+run: setup ## Watch several processes elect a leader, and another take over
+	@scripts/build.sh dev --target simba-example-demo
 	build/bin/simba-example-demo
 
 test: servers build ## Run all tests
