@@ -105,20 +105,18 @@ void add_by_mutex(Text& text, std::span<const Ask> asks, AddOne add_one) {
   add(text, " END");
 }
 
-/// `column` becomes now + span, unless it is later already by a reasonable time.
-void add_later(Text& text, std::string_view column, milliseconds span, milliseconds most) {
-  add(text, "{0}=IF({0}>{1}+{2} AND {0}<={1}+{3},{0},{1}+{2}),", column, now, span.count(),
-      most.count());
+/// `column` becomes now + span, unless it is later already.
+void add_later(Text& text, std::string_view column, milliseconds span) {
+  add(text, "{0}=GREATEST({0},{1}+{2}),", column, now, span.count());
 }
 
 /// No column is computed from another, so the order of assignment does not matter.
 void add_lease(Text& text, std::span<const Ask> asks) {
   const milliseconds ttl = asks.front().ttl;
-  const milliseconds lease = ttl + asks.front().transition;
   add(text, update);
   add(text, "acquired_at={},", now);
-  add_later(text, "ttl_at", ttl, 2 * lease);
-  add_later(text, "transition_at", lease, 2 * lease);
+  add_later(text, "ttl_at", ttl);
+  add_later(text, "transition_at", ttl + asks.front().transition);
   add(text, "owner_id=");
   add_by_mutex(text, asks, [&](const Ask& ask) { add_string(text, ask.contender_id); });
   add(text, ",version=version+1");

@@ -15,7 +15,7 @@
 ///
 /// Time is the server's, in UTC, as it was when a statement began. A change that waited for a row
 /// lock therefore has a time of the past; it never shortens a lease that was written meanwhile,
-/// unless that one ends more than two leases ahead, which only a clock that was set back explains.
+/// however long it waited.
 namespace simba::mysql::statements {
 
 /// Columns: mutex, owner_id, acquired_at, ttl_at, transition_at, version, now.

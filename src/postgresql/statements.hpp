@@ -13,8 +13,8 @@
 ///   and checks the condition again for a row that it had to wait for. One that no longer fulfils
 ///   it is missing in the answer, and the caller looks again.
 /// - A statement that waited for a lock has an old time. It never shortens the lease that a later
-///   renewal of the same owner wrote, unless that lies more than two leases ahead (`far`): then the
-///   clock has been set back.
+///   renewal of the same owner wrote, however old its time is. (Of another owner the lease is over,
+///   so its times are smaller anyway.)
 /// - A change of owner is told on channel simba_mutex, together with the commit.
 /// - The columns of the answer: mutex, owner_id, acquired_at, ttl_at, transition_at, version, and
 /// the
@@ -30,8 +30,7 @@ WITH clock AS MATERIALIZED (
               THEN set_config('synchronous_commit', 'on', true) END
 ), asked AS MATERIALIZED (
   SELECT a.mutex, a.me, c.now, c.now + $3::bigint AS ttl_at,
-         c.now + $3::bigint + $4::bigint AS transition_at,
-         c.now + 2 * ($3::bigint + $4::bigint) AS far
+         c.now + $3::bigint + $4::bigint AS transition_at
   FROM clock c CROSS JOIN unnest($1::text[], $2::text[]) AS a(mutex, me)
 ), seen AS MATERIALIZED (
   SELECT a.mutex, a.me, a.now, a.ttl_at AS new_ttl_at, a.transition_at AS new_transition_at,
@@ -44,12 +43,9 @@ WITH clock AS MATERIALIZED (
   ORDER BY a.mutex COLLATE "C" FOR NO KEY UPDATE OF m
 ), granted AS (
   UPDATE simba_mutex m SET
-    acquired_at = CASE WHEN m.owner_id = l.me AND m.acquired_at BETWEEN l.now AND l.far
-                       THEN m.acquired_at ELSE l.now END,
-    ttl_at = CASE WHEN m.owner_id = l.me AND m.ttl_at BETWEEN l.ttl_at AND l.far
-                  THEN m.ttl_at ELSE l.ttl_at END,
-    transition_at = CASE WHEN m.owner_id = l.me AND m.transition_at BETWEEN l.transition_at AND l.far
-                         THEN m.transition_at ELSE l.transition_at END,
+    acquired_at = greatest(m.acquired_at, l.now),
+    ttl_at = greatest(m.ttl_at, l.ttl_at),
+    transition_at = greatest(m.transition_at, l.transition_at),
     owner_id = l.me,
     version = m.version + 1
   FROM locked l WHERE m.mutex = l.mutex
@@ -84,8 +80,7 @@ WITH clock AS MATERIALIZED (
               THEN set_config('synchronous_commit', 'on', true) END
 ), asked AS MATERIALIZED (
   SELECT a.mutex, a.me, c.now, c.now + $3::bigint AS ttl_at,
-         c.now + $3::bigint + $4::bigint AS transition_at,
-         c.now + 2 * ($3::bigint + $4::bigint) AS far
+         c.now + $3::bigint + $4::bigint AS transition_at
   FROM clock c CROSS JOIN unnest($1::text[], $2::text[]) AS a(mutex, me)
 ), seen AS MATERIALIZED (
   SELECT m.mutex, m.owner_id, m.acquired_at, m.ttl_at, m.transition_at, m.version, a.me, a.now
@@ -97,11 +92,9 @@ WITH clock AS MATERIALIZED (
   ORDER BY a.mutex COLLATE "C" FOR NO KEY UPDATE OF m
 ), granted AS (
   UPDATE simba_mutex m SET
-    acquired_at = CASE WHEN m.acquired_at BETWEEN l.now AND l.far
-                       THEN m.acquired_at ELSE l.now END,
-    ttl_at = CASE WHEN m.ttl_at BETWEEN l.ttl_at AND l.far THEN m.ttl_at ELSE l.ttl_at END,
-    transition_at = CASE WHEN m.transition_at BETWEEN l.transition_at AND l.far
-                         THEN m.transition_at ELSE l.transition_at END,
+    acquired_at = greatest(m.acquired_at, l.now),
+    ttl_at = greatest(m.ttl_at, l.ttl_at),
+    transition_at = greatest(m.transition_at, l.transition_at),
     version = m.version + 1
   FROM locked l WHERE m.mutex = l.mutex
   RETURNING m.mutex, m.owner_id, m.acquired_at, m.ttl_at, m.transition_at, m.version

@@ -37,7 +37,7 @@ struct Row {
   std::int64_t ttl_at = 0;
   std::int64_t transition_at = 0;
   FencingToken version = 0;
-  std::int64_t now = 0;  ///< not before the row was read
+  std::int64_t now = 0;  ///< not before the change that this answers
 };
 
 /// One connection. It throws `Error`, and nothing else, when something goes wrong: `timeout` where

@@ -10,13 +10,24 @@ bool Request::goes_with(const Request& other) const noexcept {
   return kind == other.kind && ask.ttl == other.ask.ttl && ask.transition == other.ask.transition;
 }
 
-bool RequestQueue::is_alone(const Request& request) noexcept {
-  return request.kind == Request::Kind::look_at_many || request.kind == Request::Kind::init;
+std::optional<Change> change_of(Request::Kind kind) noexcept {
+  switch (kind) {
+    case Request::Kind::acquire:
+      return Change::acquire;
+    case Request::Kind::guard:
+      return Change::guard;
+    case Request::Kind::release:
+      return Change::release;
+    case Request::Kind::look:
+    case Request::Kind::look_at_many:
+    case Request::Kind::init:
+      break;
+  }
+  return std::nullopt;
 }
 
-bool RequestQueue::is_change(const Request& request) noexcept {
-  return request.kind == Request::Kind::acquire || request.kind == Request::Kind::guard ||
-         request.kind == Request::Kind::release;
+bool RequestQueue::is_alone(const Request& request) noexcept {
+  return request.kind == Request::Kind::look_at_many || request.kind == Request::Kind::init;
 }
 
 // A stuck mutex leaves one connection to the others.
@@ -82,7 +93,7 @@ void RequestQueue::done(const Batch& batch, Outcome outcome) {
     const std::string& mutex = request.ask.mutex;
     under_way_.erase(Key{mutex, request.ask.contender_id});
     // A look needs no lock, so it says nothing of what a change will meet.
-    if (outcome == Outcome::answered && is_change(request)) {
+    if (outcome == Outcome::answered && change_of(request.kind)) {
       alone_.erase(mutex);
       stuck_.erase(mutex);
     } else if (outcome == Outcome::failed || outcome == Outcome::stuck) {

@@ -41,6 +41,9 @@ struct Request {
   std::variant<RowHandler, RowsHandler, InitHandler> handler{};
 };
 
+/// The change that a request of this kind asks for; empty: none.
+std::optional<Change> change_of(Request::Kind kind) noexcept;
+
 /// Requests that go out together: of one kind, for different mutexes, in the order of their names.
 struct Batch {
   std::vector<Request> requests{};
@@ -77,7 +80,6 @@ class RequestQueue {
   using Key = std::pair<std::string, std::string>;  // mutex and contender
 
   static bool is_alone(const Request& request) noexcept;
-  static bool is_change(const Request& request) noexcept;
   bool may_begin(const Request& request) const;
   void begin(const Batch& batch);
 

@@ -13,6 +13,8 @@
 
 namespace simba::sql {
 
+class StatementCrew;
+
 /// A fixed number of connections, each with a thread, over one queue of requests. The threads start
 /// with the first request; each connects when it gets work.
 ///
@@ -59,10 +61,8 @@ class StatementPool {
   Database& database() noexcept { return *database_; }
 
  private:
-  class Crew;
-
   void submit(Request request);
-  std::shared_ptr<Crew> crew() const;
+  std::shared_ptr<StatementCrew> crew() const;
 
   // constant after construction
   const std::shared_ptr<Database> database_;
@@ -71,7 +71,8 @@ class StatementPool {
   const ForkGuard fork_guard_;
 
   mutable std::mutex mutex_;
-  std::shared_ptr<Crew> crew_;  // guarded by mutex_; shared with its threads; empty: closed
+  std::shared_ptr<StatementCrew>
+      crew_;  // guarded by mutex_; shared with its threads; empty: closed
 };
 
 }  // namespace simba::sql

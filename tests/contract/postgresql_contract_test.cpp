@@ -3,21 +3,14 @@
 
 #include "simba/postgresql/postgresql_factory.hpp"
 #include "simba/testkit/store_contract.hpp"
-#include "support/location.hpp"
+#include "support/client_options.hpp"
 
 namespace {
 
 simba::postgresql::PostgreSqlOptions options_of(
     const std::string& text, const simba::engine::ContentionOptions& contention) {
-  const auto location = simba::support::parse_location(text);
-  simba::postgresql::PostgreSqlOptions options;
-  options.host = location.host;
-  options.port = location.port;
-  options.user = location.user;
-  options.password = simba::Secret{location.password};
-  options.database = location.database;
-  options.sql.contention = contention;
-  return options;
+  return simba::support::client_options<simba::postgresql::PostgreSqlOptions>(
+      simba::support::parse_location(text), {.contention = contention});
 }
 
 }  // namespace

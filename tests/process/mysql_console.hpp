@@ -18,7 +18,7 @@
 #include "simba/core/error.hpp"
 #include "simba/core/log.hpp"
 #include "sql/database.hpp"
-#include "support/location.hpp"
+#include "support/client_options.hpp"
 
 /// What the tests on a real MySQL or MariaDB server share.
 namespace simba::mysql::test {
@@ -26,13 +26,7 @@ namespace simba::mysql::test {
 using namespace std::chrono_literals;
 
 inline MySqlOptions options_of(const support::Location& location) {
-  MySqlOptions options;
-  options.host = location.host;
-  options.port = location.port;
-  options.user = location.user;
-  options.password = Secret{location.password};
-  options.database = location.database;
-  return options;
+  return support::client_options<MySqlOptions>(location);
 }
 
 inline LocalTime soon() { return sql::real_now() + 10s; }

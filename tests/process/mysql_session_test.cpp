@@ -193,14 +193,19 @@ TEST_F(MySqlSession, AStatementThatWasHeldUpDoesNotShortenALaterLease) {
   EXPECT_EQ(held_up.version, 2U);
 }
 
-TEST_F(MySqlSession, ALeaseFarAheadOfTheClockIsWrittenAnew) {
-  acquire("me");
-  set("ttl_at = ttl_at + 3600000, transition_at = transition_at + 3600000");
+TEST_F(MySqlSession, ALeaseIsNotShortenedHoweverFarItIsAheadAndEndsWithARelease) {
+  for (const Change kind : {Change::acquire, Change::guard}) {
+    acquire("me");
+    set("ttl_at = ttl_at + 3600000, transition_at = transition_at + 3600000");
+    const auto before = change(*session, kind, ask(mutex, "me"));
 
-  const Row row = change(*session, Change::guard, ask(mutex, "me"));
+    const Row row = change(*session, kind, ask(mutex, "me"));
 
-  EXPECT_EQ(row.transition_at - row.acquired_at, 16'000);
-  EXPECT_EQ(row.ttl_at - row.acquired_at, 10'000);
+    EXPECT_EQ(row.transition_at, before.transition_at);
+    EXPECT_EQ(row.ttl_at, before.ttl_at);
+    EXPECT_GT(row.transition_at - row.now, 3'600'000);
+    EXPECT_EQ(change(*session, Change::release, ask(mutex, "me")).transition_at, 0);
+  }
 }
 
 TEST_F(MySqlSession, ARowThatAnotherSessionLocksIsUnavailableAndTheOthersGoOn) {

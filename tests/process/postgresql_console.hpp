@@ -16,7 +16,7 @@
 #include "simba/core/error.hpp"
 #include "simba/core/log.hpp"
 #include "sql/database.hpp"
-#include "support/location.hpp"
+#include "support/client_options.hpp"
 
 /// What the tests on a real PostgreSQL server share.
 namespace simba::postgresql::test {
@@ -24,13 +24,7 @@ namespace simba::postgresql::test {
 using namespace std::chrono_literals;
 
 inline PostgreSqlOptions options_of(const support::Location& location) {
-  PostgreSqlOptions options;
-  options.host = location.host;
-  options.port = location.port;
-  options.user = location.user;
-  options.password = Secret{location.password};
-  options.database = location.database;
-  return options;
+  return support::client_options<PostgreSqlOptions>(location);
 }
 
 inline LocalTime soon() { return sql::real_now() + 10s; }

@@ -105,15 +105,18 @@ TEST_F(PostgreSqlRace, AStatementThatIsLateDoesNotShortenALaterRenewal) {
   }
 }
 
-TEST_F(PostgreSqlRace, ALeaseFarInTheFutureIsOverwrittenByItsOwner) {
+TEST_F(PostgreSqlRace, ALeaseIsNotShortenedHoweverFarItIsAheadAndEndsWithARelease) {
   for (const Change kind : {Change::acquire, Change::guard}) {
     acquire("me");
-    set("ttl_at = ttl_at + 86400000, transition_at = transition_at + 86400000");
+    set("ttl_at = ttl_at + 3600000, transition_at = transition_at + 3600000");
+    const Row before = change(*session, kind, ask(mutex, "me"));
 
     const Row row = change(*session, kind, ask(mutex, "me"));
 
-    EXPECT_EQ(row.transition_at - row.acquired_at, 16'000);
-    EXPECT_EQ(row.ttl_at - row.acquired_at, 10'000);
+    EXPECT_EQ(row.transition_at, before.transition_at);
+    EXPECT_EQ(row.ttl_at, before.ttl_at);
+    EXPECT_GT(row.transition_at - row.now, 3'600'000);
+    EXPECT_EQ(change(*session, Change::release, ask(mutex, "me")).transition_at, 0);
   }
 }
 

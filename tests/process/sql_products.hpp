@@ -10,6 +10,7 @@
 #include "simba/core/mutex_service_factory.hpp"
 #include "simba/mysql/mysql_factory.hpp"
 #include "simba/postgresql/postgresql_factory.hpp"
+#include "support/client_options.hpp"
 #include "support/servers.hpp"
 
 namespace simba::support {
@@ -30,19 +31,6 @@ struct SqlProduct {
 };
 
 inline void PrintTo(const SqlProduct& product, std::ostream* stream) { *stream << product.name; }
-
-template <class Options>
-Options client_options(const Location& location, std::uint16_t port,
-                       const sql::SqlOptions& options) {
-  Options result;
-  result.host = location.host;
-  result.port = port;
-  result.user = location.user;
-  result.password = Secret{location.password};
-  result.database = location.database;
-  result.sql = options;
-  return result;
-}
 
 inline std::vector<SqlProduct> sql_server_products() {
   const auto nothing = [] { return std::string{}; };

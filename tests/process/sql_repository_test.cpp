@@ -17,7 +17,7 @@
 #include "simba/sql/mutex_owner_repository.hpp"
 #include "simba/sqlite/sqlite_factory.hpp"
 #include "simba/testkit/capturing_logger.hpp"
-#include "support/location.hpp"
+#include "support/client_options.hpp"
 #include "support/patience.hpp"
 #include "support/temporary_folder.hpp"
 
@@ -25,18 +25,6 @@ namespace simba::sql {
 namespace {
 
 using namespace std::chrono_literals;
-
-template <class Options>
-Options at(const support::Location& location, const SqlOptions& sql) {
-  Options options;
-  options.host = location.host;
-  options.port = location.port;
-  options.user = location.user;
-  options.password = Secret{location.password};
-  options.database = location.database;
-  options.sql = sql;
-  return options;
-}
 
 struct Product {
   std::string name;
@@ -52,6 +40,7 @@ void PrintTo(const Product& product, std::ostream* stream) { *stream << product.
 std::vector<Product> products() {
   using mysql::MySqlOptions;
   using postgresql::PostgreSqlOptions;
+  using support::client_options;
   return {
       {"Sqlite",
        [](const auto& folder) {
@@ -63,19 +52,20 @@ std::vector<Product> products() {
       {"PostgreSql",
        [](const auto&) {
          return postgresql::make_postgresql_repository(
-             at<PostgreSqlOptions>(support::postgresql_location(), {}));
+             client_options<PostgreSqlOptions>(support::postgresql_location()));
        },
        [](const auto&, const SqlOptions& sql, const std::string& password) {
-         auto options = at<PostgreSqlOptions>(support::postgresql_location(), sql);
+         auto options = client_options<PostgreSqlOptions>(support::postgresql_location(), sql);
          if (!password.empty()) options.password = Secret{password};
          return postgresql::make_postgresql_factory(options);
        }},
       {"MariaDb",
        [](const auto&) {
-         return mysql::make_mysql_repository(at<MySqlOptions>(support::mariadb_location(), {}));
+         return mysql::make_mysql_repository(
+             client_options<MySqlOptions>(support::mariadb_location()));
        },
        [](const auto&, const SqlOptions& sql, const std::string& password) {
-         auto options = at<MySqlOptions>(support::mariadb_location(), sql);
+         auto options = client_options<MySqlOptions>(support::mariadb_location(), sql);
          if (!password.empty()) options.password = Secret{password};
          return mysql::make_mysql_factory(options);
        }},
