@@ -1,0 +1,278 @@
+// Stopping: what is delivered before it returns, and what reaches the store.
+#include <algorithm>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "simba/testkit/recording_retriever.hpp"
+#include "unit/engine/lease_contend_service_fixture.hpp"
+
+namespace simba::engine {
+namespace {
+
+using testing::HasSubstr;
+using testkit::Fault;
+using testkit::Operation;
+
+TEST_F(LeaseContendServiceTest, HandsOverOnStopWithoutWaitingForTheLease) {
+  Party a{*this, "a"};
+  Party b{*this, "b"};
+  a.service->start();
+  b.service->start();
+  const LocalTime before = runtime_.now();
+  a.service->stop();
+  EXPECT_TRUE(b.service->is_owner());
+  EXPECT_EQ(runtime_.now(), before);
+  EXPECT_GT(b.service->fencing_token(), a.service->fencing_token());
+}
+
+TEST_F(LeaseContendServiceTest, TellsTheStoreOfTheReleaseOnlyAfterOnReleasedHasReturned) {
+  Party* party = nullptr;
+  std::size_t releases_during = 99;
+  bool owner_during = true;
+  bool signalled_during = false;
+  Party a{*this, "a", {.on_released = [&](const MutexState&) {
+            releases_during = party->line->count(Operation::release);
+            owner_during = party->service->is_owner();
+            signalled_during = party->service->lost().stop_requested();
+          }}};
+  party = &a;
+  a.service->start();
+  a.service->stop();
+  EXPECT_EQ(releases_during, 0U);
+  EXPECT_FALSE(owner_during);
+  EXPECT_TRUE(signalled_during);
+  EXPECT_EQ(a.line->count(Operation::release), 1U);
+  EXPECT_EQ(a.contender.acquisitions(), 1U);
+  EXPECT_EQ(a.contender.releases(), 1U);
+}
+
+TEST_F(LeaseContendServiceTest, RenewsWhileASlowOnReleasedRuns) {
+  Party b{*this, "b"};
+  bool b_owned = false;
+  Party a{*this, "a", {.on_released = [&](const MutexState&) {
+            for (int i = 0; i < 25; ++i) {
+              runtime_.advance(1s);  // longer than the lease, shorter than the drain limit
+              b_owned = b_owned || b.service->is_owner();
+            }
+          }}};
+  a.service->start();
+  b.service->start();
+  a.service->stop();
+  EXPECT_FALSE(b_owned);
+  EXPECT_TRUE(b.service->is_owner());
+}
+
+TEST_F(LeaseContendServiceTest, SaysSoWhenOnReleasedOutlastsTheLease) {
+  options_.drain_limit = 5s;
+  Party b{*this, "b"};
+  Party a{*this, "a", {.on_released = [&](const MutexState&) { runtime_.advance(60s); }}};
+  a.service->start();
+  b.service->start();
+  a.service->stop();
+  EXPECT_TRUE(b.service->is_owner());
+  EXPECT_TRUE(logged("the lease ended while on_released was still running"));
+}
+
+TEST_F(LeaseContendServiceTest, StoppingInsideOnAcquiredDeliversOnReleasedBeforeStopReturns) {
+  Party* party = nullptr;
+  std::size_t released_when_stop_returned = 99;
+  Party a{*this, "a", {.on_acquired = [&](const MutexState&) {
+            party->service->stop();
+            released_when_stop_returned = party->contender.releases();
+          }}};
+  party = &a;
+  a.service->start();
+  runtime_.advance(60s);
+  EXPECT_EQ(released_when_stop_returned, 1U);
+  EXPECT_EQ(a.service->status(), ServiceStatus::initial);
+  EXPECT_EQ(a.contender.calls().size(), 2U);
+  EXPECT_EQ(a.service->mutex_state().after().owner_id(), "");
+}
+
+TEST_F(LeaseContendServiceTest, StoppingInsideOnReleasedWorks) {
+  Party* party = nullptr;
+  Party a{*this, "a", {.on_released = [&](const MutexState&) {
+            if (party->service->running()) party->service->stop();
+          }}};
+  party = &a;
+  a.service->start();
+  runtime_.run_ready();
+  a.line->cut();
+  runtime_.advance(30s);
+  EXPECT_EQ(a.service->status(), ServiceStatus::initial);
+  a.line->mend();
+  runtime_.advance(60s);
+  EXPECT_EQ(a.contender.acquisitions(), 1U);
+  EXPECT_EQ(a.contender.releases(), 1U);
+}
+
+TEST_F(LeaseContendServiceTest, ClosingInsideACallbackWhileStopWaitsForItDoesNotWait) {
+  Party* party = nullptr;
+  Party a{*this, "a", {.on_released = [&](const MutexState&) { party->service->close(); }}};
+  party = &a;
+  a.service->start();
+  a.service->stop();
+  EXPECT_EQ(a.service->status(), ServiceStatus::initial);
+}
+
+TEST_F(LeaseContendServiceTest, CanBeStartedAgainInsideItsOwnCallbackAfterStop) {
+  Party* party = nullptr;
+  int rounds = 0;
+  Party a{*this, "a", {.on_acquired = [&](const MutexState&) {
+            if (++rounds > 3) return;
+            party->service->stop();
+            party->service->start();
+          }}};
+  party = &a;
+  a.service->start();
+  runtime_.run_ready();
+  EXPECT_EQ(a.contender.acquisitions(), 4U);
+  EXPECT_EQ(a.contender.releases(), 3U);
+  EXPECT_TRUE(a.service->is_owner());
+}
+
+TEST_F(LeaseContendServiceTest, StartAndStopInTheWrongStateThrowWithBothStates) {
+  Party a{*this, "a"};
+  const auto message = [](const std::function<void()>& call) -> std::string {
+    try {
+      call();
+    } catch (const IllegalStateError& e) {
+      return e.what();
+    }
+    return "";
+  };
+  EXPECT_THAT(message([&] { a.service->stop(); }), HasSubstr("[INITIAL]; expected [RUNNING]"));
+  a.service->start();
+  EXPECT_TRUE(a.service->running());
+  EXPECT_THAT(message([&] { a.service->start(); }), HasSubstr("[RUNNING]; expected [INITIAL]"));
+  a.service->close();
+  a.service->close();
+  EXPECT_FALSE(a.service->running());
+}
+
+TEST_F(LeaseContendServiceTest, AGrantThatComesAfterTheStopIsGivenBack) {
+  Party a{*this, "a"};
+  Party b{*this, "b"};
+  a.line->next(Operation::acquire, Fault::hold_request());
+  a.service->start();
+  a.service->stop();
+  EXPECT_EQ(a.line->release_requests(), 1U);
+  EXPECT_FALSE(a.service->is_owner());
+  EXPECT_EQ(a.contender.acquisitions(), 0U);
+  b.service->start();
+  EXPECT_TRUE(b.service->is_owner());
+}
+
+TEST_F(LeaseContendServiceTest, AGrantThatComesAfterTheServiceIsGoneIsGivenBack) {
+  auto line = std::make_shared<FaultStore>(store_);
+  {
+    LeaseServiceFactory factory{line, runtime_.runtime(), options_};
+    RecordingContender contender{"m", "a"};
+    auto service = factory.create_mutex_contend_service(contender);
+    line->next(Operation::acquire, Fault::hold_request());
+    service->start();
+  }
+  line->release_requests();
+  Party b{*this, "b"};
+  b.service->start();
+  EXPECT_TRUE(b.service->is_owner());
+  line->close();
+}
+
+TEST_F(LeaseContendServiceTest, ALateReleaseOfAnEarlierLifeDoesNotEndTheNextOne) {
+  options_.release_wait = 100ms;
+  Party a{*this, "a"};
+  Party b{*this, "b"};
+  a.service->start();
+  a.line->next(Operation::release, Fault::hold_request());
+  a.service->stop();  // returns although the store has not confirmed
+  a.service->start();
+  ASSERT_TRUE(a.service->is_owner());
+  a.line->release_requests();
+  b.service->start();
+  EXPECT_FALSE(b.service->is_owner());
+  runtime_.advance(60s);
+  EXPECT_TRUE(a.service->is_owner());
+  EXPECT_FALSE(b.service->is_owner());
+}
+
+TEST_F(LeaseContendServiceTest, StopReturnsSoonWhenTheStoreIsABlackHoleAndTheReleaseGoesOn) {
+  options_.release_wait = 2s;
+  Party a{*this, "a"};
+  Party b{*this, "b"};
+  a.service->start();
+  b.service->start();
+  a.line->black_hole();
+  const LocalTime before = runtime_.now();
+  a.service->stop();
+  EXPECT_EQ(runtime_.now(), before + 2s);
+  EXPECT_TRUE(logged("has not confirmed the release"));
+  EXPECT_FALSE(b.service->is_owner());
+  a.line->mend();
+  runtime_.advance(6s);
+  EXPECT_TRUE(b.service->is_owner()) << "well before the lease would have ended";
+}
+
+TEST_F(LeaseContendServiceTest, AWaiterThatStopsLeavesTheQueue) {
+  Party a{*this, "a"};
+  Party b{*this, "b"};
+  Party c{*this, "c"};
+  a.service->start();
+  b.service->start();
+  c.service->start();
+  b.service->stop();
+  a.service->stop();
+  EXPECT_FALSE(b.service->is_owner());
+  EXPECT_TRUE(c.service->is_owner());
+}
+
+TEST_F(LeaseContendServiceTest, IsNotOwnerAnyMoreWhenStopFiresTheLossSignal) {
+  Party a{*this, "a"};
+  a.service->start();
+  bool owner_when_fired = true;
+  const std::stop_callback on_lost{a.service->lost(),
+                                   [&] { owner_when_fired = a.service->is_owner(); }};
+  a.service->stop();
+  EXPECT_FALSE(owner_when_fired);
+}
+
+TEST_F(LeaseContendServiceTest, StoppingInsideTheLossSignalWaitsForNobody) {
+  Party a{*this, "a", {}, {.executor = make_inline_executor()}};
+  a.service->start();
+  const std::stop_callback on_lost{a.service->lost(), [&] { a.service->stop(); }};
+  runtime_.clock().advance(1h);  // paused past the lease
+  const LocalTime woken = runtime_.now();
+  runtime_.run_ready();
+  EXPECT_EQ(a.service->status(), ServiceStatus::initial);
+  EXPECT_EQ(runtime_.now(), woken);
+  EXPECT_EQ(a.contender.acquisitions(), a.contender.releases());
+}
+
+TEST_F(LeaseContendServiceTest, StoppingInsideAnEventOnAnInlineExecutorDeliversOnReleased) {
+  Party* party = nullptr;
+  std::size_t released_when_stop_returned = 99;
+  RecordingHooks hooks;
+  hooks.on_event = [&](const ContentionEvent& event) {
+    if (!std::holds_alternative<AtRisk>(event)) return;
+    party->service->stop();
+    released_when_stop_returned = party->contender.releases();
+  };
+  Party a{*this, "a", hooks, {.executor = make_inline_executor()}};
+  party = &a;
+  a.service->start();
+  runtime_.clock().advance(12s);  // past the ttl: at risk, and a renewal is due at the same moment
+  runtime_.run_ready();
+  EXPECT_EQ(released_when_stop_returned, 1U);
+  EXPECT_EQ(a.service->status(), ServiceStatus::initial);
+  Party b{*this, "b"};
+  b.service->start();
+  EXPECT_TRUE(b.service->is_owner());
+}
+
+}  // namespace
+}  // namespace simba::engine
