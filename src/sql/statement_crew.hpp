@@ -14,7 +14,7 @@
 
 #include "simba/core/error.hpp"
 #include "simba/core/log.hpp"
-#include "sql/connect_gate.hpp"
+#include "core/connect_gate.hpp"
 #include "sql/database.hpp"
 #include "sql/request_queue.hpp"
 #include "sql/sql_plan.hpp"
@@ -73,7 +73,7 @@ class StatementCrew : public std::enable_shared_from_this<StatementCrew> {
 
   // guarded by mutex_
   RequestQueue queue_;
-  ConnectGate gate_;
+  detail::ConnectGate gate_;
   ThreadCrew threads_;
   std::atomic<std::uint64_t> news_{0};  // grows with the lock held when there may be work to take
   std::size_t idle_ = 0;                // threads that wait with a session

@@ -1,10 +1,10 @@
-#include "sql/connect_gate.hpp"
+#include "core/connect_gate.hpp"
 
 #include <chrono>
 
 #include <gtest/gtest.h>
 
-namespace simba::sql {
+namespace simba::detail {
 namespace {
 
 using namespace std::chrono_literals;
@@ -66,4 +66,4 @@ TEST(ConnectGate, ASuccessOpensIt) {
 }
 
 }  // namespace
-}  // namespace simba::sql
+}  // namespace simba::detail

@@ -1,10 +1,10 @@
-#include "sql/connect_gate.hpp"
+#include "core/connect_gate.hpp"
 
 #include <algorithm>
 #include <string_view>
 #include <utility>
 
-namespace simba::sql {
+namespace simba::detail {
 namespace {
 
 using std::chrono::milliseconds;
@@ -32,4 +32,4 @@ bool ConnectGate::succeeded() {
   return std::exchange(error_, std::nullopt).has_value();
 }
 
-}  // namespace simba::sql
+}  // namespace simba::detail

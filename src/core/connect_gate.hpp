@@ -6,9 +6,9 @@
 #include "simba/core/error.hpp"
 #include "simba/core/time.hpp"
 
-namespace simba::sql {
+namespace simba::detail {
 
-/// Keeps a database that can not be reached from being asked for a connection again and again:
+/// Keeps a server that can not be reached from being asked for a connection again and again:
 /// after each failure no attempt is made for a while, which doubles. A value without clock or
 /// threads.
 class ConnectGate {
@@ -30,4 +30,4 @@ class ConnectGate {
   std::chrono::milliseconds pause_{0};
 };
 
-}  // namespace simba::sql
+}  // namespace simba::detail
