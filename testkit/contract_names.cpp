@@ -1,6 +1,7 @@
 // Names that stores are tempted to misread.
 #include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -68,6 +69,10 @@ void expect_refused(Contract& contract, const std::string& mutex, const std::str
   refused([&] { const SimbaLocker locker{mutex, *factory}; });
 }
 
+bool refuses(const std::function<bool(std::string_view)>& says, const std::string& name) {
+  return says && says(name);
+}
+
 std::string repeated(const std::string& character, std::size_t times) {
   std::string text;
   for (std::size_t i = 0; i < times; ++i) {
@@ -85,7 +90,12 @@ void names_with_spaces_utf8_quotes_braces_and_percent_signs_work(Contract& contr
   for (const char* part :
        {"two  spaces ", "J\u00fcrgen \u6f22\u5b57 \U0001F981 ", "'", "''; --", "\"", "`", "{", "}",
         "{a}{b}", "%", "%s%n", "%2F", "\\", "\\0", "*?[a]", ":@@", "$(x)", "#!&|<>"}) {
-    expect_usable(contract, part + contract.fresh_name());
+    const std::string name = part + contract.fresh_name();
+    if (refuses(contract.store().refuses_mutex, name)) {
+      expect_refused(contract, name);
+    } else {
+      expect_usable(contract, name);
+    }
   }
 }
 
@@ -142,7 +152,14 @@ void contender_ids_up_to_the_limit_work_and_longer_ones_are_refused(Contract& co
 
 void contender_ids_with_quotes_braces_and_spaces_work(Contract& contract) {
   for (const char* id : {"it's", "two words", "{\"a\"}", "@@", "%s", "J\u00fcrgen", "\\", "a/b"}) {
-    expect_usable(contract, contract.fresh_name(), id);
+    if (refuses(contract.store().refuses_contender_id, id)) {
+      Unchecked contender{contract.fresh_name(), id};
+      EXPECT_THROW(contract.factory()->create_mutex_contend_service(contender),
+                   InvalidArgumentError)
+          << "contender id [" << id << "]";
+    } else {
+      expect_usable(contract, contract.fresh_name(), id);
+    }
   }
 }
 

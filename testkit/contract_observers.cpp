@@ -35,6 +35,7 @@ void an_observer_sees_every_change_and_who_owns(Contract& contract) {
   EXPECT_FALSE(observer.service().has_owner());
   second.start();
   ASSERT_TRUE(observer.sees(second));
+  ASSERT_TRUE(second.has_acquired());
   first.start();
   second.stop();
   ASSERT_TRUE(observer.sees(first));

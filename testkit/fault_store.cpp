@@ -237,6 +237,10 @@ std::size_t FaultStore::notices() const { return notices_->count(); }
 
 NameLimits FaultStore::name_limits() const noexcept { return store_->name_limits(); }
 
+void FaultStore::check_names(std::string_view mutex, std::string_view contender_id) const {
+  store_->check_names(mutex, contender_id);
+}
+
 std::shared_ptr<void> FaultStore::attach() { return store_->attach(); }
 
 void FaultStore::acquire(const LeaseRequest& request, AnswerHandler handler) {

@@ -46,6 +46,7 @@ std::unique_ptr<MutexContendService> LeaseServiceFactory::create_mutex_contend_s
   const NameLimits limits = store_->name_limits();
   check_name("mutex name", contender.mutex(), limits.mutex);
   check_name("contender id", contender.contender_id(), limits.contender_id);
+  store_->check_names(contender.mutex(), contender.contender_id());
   return std::make_unique<LeaseContendService>(contender, options, store_, attachment_, runtime_,
                                                plan_, renew_phase_);
 }
@@ -53,6 +54,7 @@ std::unique_ptr<MutexContendService> LeaseServiceFactory::create_mutex_contend_s
 std::unique_ptr<MutexRetrievalService> LeaseServiceFactory::create_mutex_retrieval_service(
     MutexRetriever& retriever, const RetrievalServiceOptions& options) {
   check_name("mutex name", retriever.mutex(), store_->name_limits().mutex);
+  store_->check_names(retriever.mutex(), {});
   return std::make_unique<LeaseRetrievalService>(retriever, options, store_, attachment_, runtime_,
                                                  plan_);
 }

@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <variant>
 
@@ -87,6 +88,10 @@ class LeaseStore {
   virtual ~LeaseStore() = default;
 
   virtual NameLimits name_limits() const noexcept = 0;
+
+  /// Throws InvalidArgumentError, saying why, where the store can not keep such a name although it
+  /// is within the limits. Called when a service is made; an observer has no contender id.
+  virtual void check_names(std::string_view /*mutex*/, std::string_view /*contender_id*/) const {}
 
   /// Held by each factory on the store and by its services. When the last of them is gone, a store
   /// with threads or connections of its own ends them before it returns, in bounded time; requests

@@ -54,6 +54,11 @@ struct StoreUnderTest {
   std::set<Capability> capabilities;
   NameLimits name_limits;
 
+  /// Whether the store says that it can not keep such a name although it is within the limits; it
+  /// must then be refused when a service is made. Empty: it keeps them all.
+  std::function<bool(std::string_view mutex)> refuses_mutex;
+  std::function<bool(std::string_view contender_id)> refuses_contender_id;
+
   /// Optional. Starts what the store needs (a server, a directory) and tells where it is. Called at
   /// most once a process, before the first test that runs; not when tests are listed, and not in
   /// the processes that tests start.
