@@ -1,15 +1,17 @@
 #!/usr/bin/env bash
 # Installs the Debian packages that the given groups need and that are missing.
-# Usage: scripts/setup.sh [build] [servers] [lint] [coverage]      (default: build)
+# Usage: scripts/setup.sh [build] [servers] [lint] [coverage] [fuzz]      (default: build)
 # Does nothing, quickly, when all of them are there. DEPENDENCIES.md says why each is needed.
 set -euo pipefail
 
 build=(g++ cmake ninja-build libasio-dev libspdlog-dev libfmt-dev
-       libsqlite3-dev libpq-dev libmariadb-dev
+       libsqlite3-dev libpq-dev libmariadb-dev libhiredis-dev libssl-dev
        libgtest-dev libgmock-dev libbenchmark-dev)
-servers=(postgresql-15 mariadb-server openssl)
+servers=(postgresql-15 mariadb-server redis-server redis-sentinel redis-tools
+         python3-redis openssl)
 lint=(clang-format clang-tidy-16 cppcheck)
 coverage=(gcovr)
+fuzz=(clang libclang-rt-14-dev)
 
 die() { echo "setup: $*" >&2; exit 1; }
 
@@ -21,7 +23,8 @@ for group in "$@"; do
     servers) wanted+=("${servers[@]}") ;;
     lint) wanted+=("${lint[@]}") ;;
     coverage) wanted+=("${coverage[@]}") ;;
-    *) die "unknown group '$group' (known: build servers lint coverage)" ;;
+    fuzz) wanted+=("${fuzz[@]}") ;;
+    *) die "unknown group '$group' (known: build servers lint coverage fuzz)" ;;
   esac
 done
 

@@ -1,0 +1,24 @@
+#pragma once
+
+#include <memory>
+
+#include "simba/core/mutex_service_factory.hpp"
+#include "simba/engine/lease_store.hpp"
+#include "simba/redis/redis_options.hpp"
+
+namespace simba::redis {
+
+/// A factory whose services contend through Redis. All its mutexes share one thread, one connection
+/// for commands and, once someone waits or observes, one for messages; in a cluster it is two
+/// connections for each node that holds one of the mutexes.
+///
+/// Does not connect: that happens at the first request, so a server that is down is reported like
+/// one that goes down later, and comes back by itself.
+/// Throws InvalidArgumentError where an option is out of bounds or two contradict each other.
+std::unique_ptr<MutexServiceFactory> make_redis_factory(RedisOptions options);
+
+/// The store alone, for those that put something of their own around it.
+std::shared_ptr<engine::LeaseStore> make_redis_store(const RedisOptions& options,
+                                                     std::shared_ptr<const Runtime> runtime);
+
+}  // namespace simba::redis

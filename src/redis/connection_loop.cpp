@@ -1,0 +1,261 @@
+// What a connection does on the loop's thread once there is a way to the server.
+#include <chrono>
+#include <utility>
+
+#include <asio/error.hpp>
+#include <asio/ssl/error.hpp>
+#include <fmt/format.h>
+
+#include "redis/connection_impl.hpp"
+
+namespace simba::redis {
+namespace {
+
+using namespace std::chrono_literals;
+using detail::BootClock;
+
+bool not_now(const asio::error_code& error) {
+  return error == asio::error::would_block || error == asio::error::try_again ||
+         error == asio::error::no_buffer_space;
+}
+
+bool closed_by_server(const asio::error_code& error) {
+  return error == asio::error::eof || error == asio::ssl::error::stream_truncated;
+}
+
+}  // namespace
+
+void SocketConnection::read() {
+  transport_->read(asio::buffer(buffer_), [self = self()](const auto& error, std::size_t bytes) {
+    self->loop_->leave_in_child();
+    self->on_read(error, bytes);
+  });
+}
+
+void SocketConnection::on_read(const asio::error_code& error, std::size_t bytes) {
+  if (error) {
+    fail(broken(error));
+    return;
+  }
+  reader_.feed({buffer_.data(), bytes});
+  on_bytes();
+}
+
+/// Handles the replies that have come; then writes what was sent meanwhile, all at once, and reads
+/// on.
+void SocketConnection::on_bytes() {
+  {
+    const std::lock_guard lock{mutex_};
+    if (state_ == State::closed) return;
+    flushing_ = true;
+  }
+  for (;;) {
+    std::optional<Reply> reply;
+    try {
+      reply = reader_.next();
+    } catch (const Error& senseless) {
+      fail(Error{senseless.kind(),
+                 fmt::format("{} does not speak as Redis does: {}", where_, senseless.what())});
+      return;
+    }
+    if (!reply) break;
+    try {
+      if (!handle(std::move(*reply))) return;
+    } catch (...) {
+      post([](SocketConnection& connection) { connection.on_bytes(); });
+      throw;
+    }
+  }
+  flush();
+  read();
+}
+
+/// False where the connection is closed.
+bool SocketConnection::handle(Reply reply) {
+  std::unique_lock lock{mutex_};
+  if (state_ == State::closed) return false;
+  if (state_ == State::opening) {
+    lock.unlock();
+    try {
+      handshake_.take(reply);
+    } catch (const Error& refused) {
+      fail(refused);
+      return false;
+    }
+    if (handshake_.done()) become_ready();
+    return true;
+  }
+  if (use_ == Use::subscriptions) {
+    lock.unlock();
+    if (events_.on_message) events_.on_message(reply);
+    return true;
+  }
+  if (requests_.wanted() == 0) {
+    lock.unlock();
+    fail(Error{ErrorKind::internal, where_ + " sent a reply that nobody asked for"});
+    return false;
+  }
+  collected_.push_back(std::move(reply));
+  if (collected_.size() < requests_.wanted()) return true;
+  const auto request = requests_.pop();
+  lock.unlock();
+  if (request.handler) request.handler(std::exchange(collected_, {}));
+  collected_.clear();
+  return true;
+}
+
+void SocketConnection::flush() {
+  asio::error_code error;
+  bool wait = false;
+  {
+    const std::lock_guard lock{mutex_};
+    flushing_ = false;
+    if (state_ != State::ready || writing_) return;
+    if (requests_.unwritten().empty()) {
+      // nothing to write
+    } else if (transport_->plain()) {
+      requests_.wrote(transport_->try_write(requests_.unwritten(), error));
+      if (not_now(error)) error.clear();
+      wait = !requests_.unwritten().empty();
+    } else {
+      outgoing_ = requests_.take_unwritten();
+      wait = true;
+    }
+    writing_ = wait;
+  }
+  if (error) {
+    fail(broken(error));
+    return;
+  }
+  const auto go_on = [self = self()](const asio::error_code& failed, auto...) {
+    self->loop_->leave_in_child();
+    self->on_written(failed);
+  };
+  if (wait && transport_->plain()) transport_->wait_writable(go_on);
+  if (wait && !transport_->plain()) transport_->write(asio::buffer(outgoing_), go_on);
+  watch();
+}
+
+void SocketConnection::on_written(const asio::error_code& error) {
+  if (error) {
+    fail(broken(error));
+    return;
+  }
+  {
+    const std::lock_guard lock{mutex_};
+    writing_ = false;
+  }
+  flush();
+}
+
+/// Lets the timer run while there is something to do. It is not armed anew for each request: when
+/// it is due it looks at the oldest.
+void SocketConnection::watch() {
+  LocalTime since = BootClock::now();
+  {
+    const std::lock_guard lock{mutex_};
+    if (state_ != State::ready || use_ == Use::subscriptions) return;
+    if (std::exchange(watching_, true)) return;
+    since = requests_.oldest().value_or(since);
+  }
+  overdue_ = false;
+  timer_->arm(since + settings_->command_timeout, [self = self()] { self->on_timer(); });
+}
+
+void SocketConnection::on_timer() {
+  const LocalTime now = BootClock::now();
+  LocalTime due = deadline_;
+  bool ready = false;
+  {
+    const std::lock_guard lock{mutex_};
+    if (state_ == State::closed) return;
+    ready = state_ == State::ready;
+    if (ready) {
+      const auto oldest = requests_.oldest();
+      watching_ = oldest.has_value();
+      if (!watching_) return;
+      due = *oldest + settings_->command_timeout;
+    }
+  }
+  if (now >= due && !ready) {
+    fail(Error{ErrorKind::unavailable, fmt::format("{} did not answer within {} ms", where_,
+                                                   settings_->connect_timeout.count())});
+  } else if (now >= due && overdue_) {
+    fail(Error{ErrorKind::timeout, fmt::format("{} did not answer a command within {} ms", where_,
+                                               settings_->command_timeout.count())});
+  } else {
+    // A process that was stopped reads what has come meanwhile before it gives up.
+    overdue_ = now >= due;
+    timer_->arm(overdue_ ? now + 1ms : due, [self = self()] { self->on_timer(); });
+  }
+}
+
+void SocketConnection::fail(const Error& cause) {
+  {
+    const std::lock_guard lock{mutex_};
+    if (state_ == State::closed) return;
+    state_ = State::closed;
+  }
+  cause_ = cause;
+  finish();
+}
+
+void SocketConnection::finish() {
+  closed_at_ = BootClock::now();
+  {
+    const std::lock_guard lock{mutex_};
+    unanswered_ = requests_.take_all();
+    if (transport_) transport_->close();
+  }
+  if (opener_) opener_->cancel();
+  opener_.reset();
+  timer_->cancel();
+  answer_rest();
+}
+
+void SocketConnection::answer_rest() {
+  while (!unanswered_.empty()) {
+    const auto request = std::move(unanswered_.front());
+    unanswered_.pop_front();
+    if (!request.handler) continue;
+    try {
+      request.handler(for_request(request));
+    } catch (...) {
+      post([](SocketConnection& connection) { connection.answer_rest(); });
+      throw;
+    }
+  }
+  const Events events = std::exchange(events_, {});  // frees what they hold
+  {
+    const std::lock_guard lock{mutex_};
+    if (std::exchange(ended_by_us_, true)) return;
+  }
+  if (events.on_closed) events.on_closed(*cause_);
+}
+
+Error SocketConnection::for_request(const ConnectionRequests::Request& request) const {
+  if (requests_.unsent(request)) return Error{ErrorKind::unavailable, cause_->what()};
+  const bool over_time = closed_at_ - request.since >= settings_->command_timeout;
+  if (cause_->kind() == ErrorKind::timeout && over_time) return *cause_;
+  return Error{ErrorKind::in_doubt, cause_->what()};
+}
+
+Error SocketConnection::broken(const asio::error_code& error) const {
+  const std::string why = closed_by_server(error) ? "closed by the server" : error.message();
+  if (handshake_.done()) {
+    return Error{ErrorKind::unavailable,
+                 fmt::format("the connection to {} broke: {}", where_, why)};
+  }
+  if (error.category() == asio::error::get_ssl_category()) {
+    return Error{
+        ErrorKind::configuration,
+        fmt::format("TLS to {} failed: {}. Check whether the server wants a certificate of "
+                    "the client, and takes that of tls.certificate_file",
+                    where_, why)};
+  }
+  return Error{ErrorKind::unavailable,
+               fmt::format("the connection to {} broke before the log-in was done: {}{}", where_,
+                           why, transport_->plain() ? ". Does this port expect TLS?" : "")};
+}
+
+}  // namespace simba::redis

@@ -1,0 +1,40 @@
+-- Makes a contender the owner if nobody else is; else lets it wait in line.
+-- ARGV: id, ttl, transition, inbox or '-', number of the waiter
+
+local id, ttl, transition, inbox, number = unpack(ARGV)
+
+-- Those that came first and are gone, a few at a time: so the line does not grow for ever where
+-- waiters come and die and nobody releases.
+local function drop_the_dead()
+  for _ = 1, 4 do
+    local first, waiter, since = waiter_at(0)
+    local its_inbox = first and string.match(waiter, '^%S*')
+    if not first or first == id or is_settling(its_inbox, since) or is_heard(its_inbox) then
+      return
+    end
+    leave(first)
+  end
+end
+
+local owner = redis.call('GET', lock)
+
+if not owner or owner == id then
+  local answer = make_owner(id, ttl, transition)
+  if is_queue_there() then
+    leave(id)
+  end
+  redis.call('PUBLISH', lock, 'acquired@@' .. id)
+  return answer
+end
+
+local answer = held_by(owner)
+drop_the_dead()
+redis.call('ZADD', queue, 'NX', time[1], id)
+redis.call('ZADD', line, 'NX', string.format('%.0f', now), id)
+redis.call('HSET', waiters, id, table.concat({ inbox, number, ttl, transition }, ' '))
+-- Whoever waits asks again when the lease ends, and so keeps these. A queue of dead ends.
+local kept = string.format('%.0f', math.max(redis.call('PTTL', queue), answer[3] + 60000))
+redis.call('PEXPIRE', queue, kept)
+redis.call('PEXPIRE', line, kept)
+redis.call('PEXPIRE', waiters, kept)
+return answer

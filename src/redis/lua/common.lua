@@ -1,0 +1,86 @@
+-- Put before each of the three scripts.
+--
+-- The keys of a mutex m, in the order in which a script gets those that it needs:
+--   simba:{m}            string, the owner's id; expires with the lease   (the JVM library's, too)
+--   simba:{m}:fence      hash of our newest acquisition: owner, token, ttl, transition
+--   simba:{m}:contender  sorted set of all who wait, by second            (the JVM library's, too)
+--   simba:{m}:line       sorted set of those among them that are ours, by microsecond
+--   simba:{m}:waiters    hash of the same: id -> '<inbox> <number> <ttl> <transition>', where the
+--                        inbox is '-' as long as the waiter does not listen
+--
+-- Each script answers { owner or '', token, ms left, ttl, transition, seconds, microseconds }, the
+-- last two being the server's time. The token is '0' where the owner is not one of ours.
+
+local lock, fence, queue, line, waiters = unpack(KEYS)
+local time = redis.call('TIME')
+local now = time[1] * 1000000 + time[2]
+
+-- How long after its lease a mutex keeps its newest token. Since tokens are never behind the
+-- server's clock they grow after that, too.
+local fence_kept = 7 * 24 * 3600 * 1000
+
+local function next_token(last)
+  return string.format('%.0f', math.max((tonumber(last) or 0) + 1, now))
+end
+
+local function held(owner, token, left, ttl, transition)
+  return { owner, token, left, tonumber(ttl), tonumber(transition), time[1], time[2] }
+end
+
+local function free()
+  return { '', '0', 0, 0, 0, time[1], time[2] }
+end
+
+local function held_by(owner)
+  local last = redis.call('HMGET', fence, 'owner', 'token', 'ttl', 'transition')
+  local left = redis.call('PTTL', lock)
+  if last[1] ~= owner then
+    return held(owner, '0', left, 0, 0)
+  end
+  return held(owner, last[2], left, last[3], last[4])
+end
+
+local function keep_fence(lease)
+  redis.call('PEXPIRE', fence, string.format('%.0f', lease + fence_kept))
+end
+
+local function make_owner(id, ttl, transition)
+  local lease = ttl + transition
+  local token = next_token(redis.call('HGET', fence, 'token'))
+  redis.call('SET', lock, id, 'PX', string.format('%.0f', lease))
+  redis.call('HSET', fence, 'owner', id, 'token', token, 'ttl', ttl, 'transition', transition)
+  keep_fence(lease)
+  return held(id, token, lease, ttl, transition)
+end
+
+-- True where someone listens on the inbox at this very server. In a cluster a message would reach
+-- listeners at other nodes, too, but late: a grant is worth nothing to them.
+local function is_heard(inbox)
+  return redis.call('PUBSUB', 'NUMSUB', inbox)[2] > 0
+end
+
+-- True of who came a moment ago and is about to listen: it keeps its place, but gets nothing yet.
+local function is_settling(inbox, since)
+  return inbox == '-' and now - since < 5000000
+end
+
+-- Who of ours is at this place of the line, what is known of it, and since when it waits.
+local function waiter_at(place)
+  local found = redis.call('ZRANGE', line, place, place, 'WITHSCORES')
+  local who = found[1]
+  if not who then
+    return nil
+  end
+  return who, redis.call('HGET', waiters, who) or '', tonumber(found[2])
+end
+
+-- Takes someone out of the queue.
+local function leave(who)
+  redis.call('ZREM', queue, who)
+  redis.call('ZREM', line, who)
+  redis.call('HDEL', waiters, who)
+end
+
+local function is_queue_there()
+  return redis.call('EXISTS', queue, line, waiters) > 0
+end

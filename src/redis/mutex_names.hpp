@@ -1,0 +1,18 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace simba::redis {
+
+/// The name of a mutex's key and of the channel that tells of acquisitions: "simba:{m}". Everything
+/// between the braces decides the slot in a cluster.
+std::string lock_name(std::string_view mutex);
+
+/// The channel on which a waiter is told to try again: "simba:{m}:<id>".
+std::string waiter_channel(std::string_view mutex, std::string_view contender_id);
+
+/// Our own channel that tells observers of releases: "simba:releases:{m}".
+std::string releases_channel(std::string_view mutex);
+
+}  // namespace simba::redis

@@ -1,0 +1,45 @@
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "redis/command_link.hpp"
+#include "redis/dialer.hpp"
+#include "redis/subscriber.hpp"
+
+namespace simba::redis {
+
+/// A server, or what takes its place after a fail-over: one way for commands, one for messages.
+///
+/// Threads: every function may be called from any thread.
+class Node {
+ public:
+  /// `expected` is where it should be, for messages until a connection tells where it is.
+  Node(const Dialer& dialer, Subscriptions::Grants grants, Endpoint expected);
+
+  CommandLink& commands() const noexcept { return *commands_; }
+  Subscriber& subscriber() const noexcept { return *subscriber_; }
+
+  /// Where the commands go.
+  Endpoint endpoint() const;
+
+  /// For messages: "Redis at 127.0.0.1:6379".
+  std::string where() const;
+
+  /// Leaves the server for one that is found anew.
+  void leave();
+  void close();
+
+ private:
+  struct Whereabouts {
+    std::mutex mutex;
+    Endpoint endpoint;  // guarded by mutex
+  };
+
+  const std::shared_ptr<Whereabouts> whereabouts_;
+  const std::shared_ptr<Subscriber> subscriber_;
+  const std::shared_ptr<CommandLink> commands_;
+};
+
+}  // namespace simba::redis

@@ -1,0 +1,94 @@
+#include "redis/session.hpp"
+
+#include <utility>
+
+#include "redis/cluster_router.hpp"
+
+namespace simba::redis {
+namespace {
+
+/// One server, always at the same place.
+class FixedEndpoint final : public EndpointSource {
+ public:
+  explicit FixedEndpoint(Endpoint endpoint) : endpoint_{std::move(endpoint)} {}
+  void find(EndpointHandler handler) override { handler(endpoint_); }
+
+ private:
+  const Endpoint endpoint_;
+};
+
+Subscriptions::Grants grants_of(const RedisOptions& options) {
+  return options.wait_replicas > 0 ? Subscriptions::Grants::are_hints
+                                   : Subscriptions::Grants::count;
+}
+
+}  // namespace
+
+Session::Session(const RedisOptions& options, std::shared_ptr<const ConnectionSettings> settings,
+                 const std::shared_ptr<const Runtime>& runtime)
+    : io_{std::make_shared<IoThread>("simba-redis", std::make_shared<detail::ThreadGroup>(),
+                                     runtime->log)},
+      watches_{std::make_shared<RoutedWatches>()} {
+  context_ = std::make_shared<const RequestContext>(
+      RequestContext{.router = make_router(options, std::move(settings), runtime),
+                     .wait_replicas = options.wait_replicas,
+                     .wait_timeout = options.wait_timeout});
+}
+
+std::shared_ptr<Router> Session::make_router(const RedisOptions& options,
+                                             std::shared_ptr<const ConnectionSettings> settings,
+                                             const std::shared_ptr<const Runtime>& runtime) {
+  const OpenConnection open = [loop = io_->loop()](Endpoint endpoint, auto with, auto use,
+                                                   auto events) {
+    return Connection::open(loop, std::move(endpoint), std::move(with), use, std::move(events));
+  };
+  Dialer dialer{.runtime = runtime,
+                .post =
+                    [weak = std::weak_ptr{io_}](std::function<void()> task) {
+                      if (const auto io = weak.lock()) io->post(std::move(task));
+                    },
+                .open = open,
+                .source = nullptr,
+                .settings = std::move(settings)};
+  const auto grants = grants_of(options);
+
+  switch (options.topology) {
+    case Topology::sentinel:
+      finder_ = std::make_shared<MasterFinder>(options, open);
+      dialer.source = finder_;
+      return std::make_shared<FixedRouter>(
+          std::make_shared<Node>(dialer, grants, options.endpoints.front()));
+    case Topology::cluster:
+      return std::make_shared<ClusterRouter>(
+          options.endpoints,
+          [dialer, grants](const Endpoint& endpoint) {
+            Dialer here = dialer;
+            here.source = std::make_shared<FixedEndpoint>(endpoint);
+            return std::make_shared<Node>(here, grants, endpoint);
+          },
+          runtime->clock,
+          [weak = std::weak_ptr{watches_}] {
+            if (const auto watches = weak.lock()) watches->follow();
+          });
+    case Topology::single:
+      break;
+  }
+  dialer.source = std::make_shared<FixedEndpoint>(options.endpoints.front());
+  return std::make_shared<FixedRouter>(
+      std::make_shared<Node>(dialer, grants, options.endpoints.front()));
+}
+
+std::unique_ptr<engine::Watch> Session::watch(const engine::LeaseRequest& request,
+                                              engine::NoticeHandler handler) {
+  return watches_->add(context_->router, request, std::move(handler));
+}
+
+void Session::close() {
+  context_->router->close();
+  io_->post([finder = finder_] {
+    if (finder) finder->close();
+  });
+  io_->stop();
+}
+
+}  // namespace simba::redis

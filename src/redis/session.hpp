@@ -1,0 +1,47 @@
+#pragma once
+
+#include <memory>
+
+#include "redis/connection.hpp"
+#include "redis/io_thread.hpp"
+#include "redis/master_finder.hpp"
+#include "redis/routed_watches.hpp"
+#include "redis/router.hpp"
+#include "redis/script_request.hpp"
+#include "simba/core/runtime.hpp"
+#include "simba/redis/redis_options.hpp"
+
+namespace simba::redis {
+
+/// The thread and the connections of a store, from the first user to the last.
+///
+/// Threads: every function may be called from any thread.
+class Session {
+ public:
+  Session(const RedisOptions& options, std::shared_ptr<const ConnectionSettings> settings,
+          const std::shared_ptr<const Runtime>& runtime);
+  ~Session() { close(); }
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
+
+  const std::shared_ptr<const RequestContext>& context() const noexcept { return context_; }
+
+  /// As `LeaseStore::watch`.
+  std::unique_ptr<engine::Watch> watch(const engine::LeaseRequest& request,
+                                       engine::NoticeHandler handler);
+
+  /// Ends all connections, which answers what is under way, then the thread.
+  void close();
+
+ private:
+  std::shared_ptr<Router> make_router(const RedisOptions& options,
+                                      std::shared_ptr<const ConnectionSettings> settings,
+                                      const std::shared_ptr<const Runtime>& runtime);
+
+  const std::shared_ptr<IoThread> io_;
+  const std::shared_ptr<RoutedWatches> watches_;
+  std::shared_ptr<MasterFinder> finder_;  // with sentinels; touched on the thread of io_ only
+  std::shared_ptr<const RequestContext> context_;
+};
+
+}  // namespace simba::redis

@@ -1,0 +1,149 @@
+#include "redis/command_link.hpp"
+
+#include <chrono>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "redis/command.hpp"
+#include "unit/redis/fake_dialer.hpp"
+
+namespace simba::redis {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+const Error down{ErrorKind::unavailable, "connection refused"};
+
+class RedisCommandLink : public testing::Test {
+ protected:
+  void send(const std::string& word) {
+    link_->send(command({word}), 1, [this, word](const Replies& replies) {
+      const auto* error = std::get_if<Error>(&replies);
+      answers_.push_back(word + ": " +
+                         (error != nullptr ? error->what() : std::get<0>(replies).at(0).text));
+    });
+    fake_.world.run_ready();
+  }
+
+  FakeConnection& connection() { return fake_.connections.last(); }
+  std::size_t opened() const { return fake_.connections.opened.size(); }
+
+  FakeDialer fake_;
+  std::vector<Endpoint> ready_;
+  std::vector<std::string> answers_;
+  std::shared_ptr<CommandLink> link_ = std::make_shared<CommandLink>(
+      fake_.dialer(), [this](const Endpoint& endpoint) { ready_.push_back(endpoint); });
+};
+
+TEST_F(RedisCommandLink, ConnectsAtTheFirstRequestAndSharesTheConnection) {
+  EXPECT_EQ(opened(), 0U);
+  send("A");
+  send("B");
+  ASSERT_EQ(opened(), 1U);
+  EXPECT_EQ(connection().use, Connection::Use::commands);
+  connection().become_ready();
+  EXPECT_THAT(connection().take_sent(), ElementsAre("A", "B"));
+  connection().answer(text_reply("1"));
+  connection().answer(text_reply("2"));
+  EXPECT_THAT(answers_, ElementsAre("A: 1", "B: 2"));
+  EXPECT_THAT(ready_, ElementsAre(Endpoint{.port = 7000}));
+}
+
+TEST_F(RedisCommandLink, KeepsTheOrderOfWhatCameWhileTheServerWasSearchedFor) {
+  fake_.source->held = true;
+  send("A");
+  send("B");
+  EXPECT_EQ(opened(), 0U);
+  fake_.source->let_go();
+  send("C");
+  EXPECT_THAT(connection().take_sent(), ElementsAre("A", "B", "C"));
+  EXPECT_EQ(fake_.source->searches, 1);
+}
+
+TEST_F(RedisCommandLink, AnswersWithTheErrorWhenNoServerIsFound) {
+  fake_.source->error = std::make_unique<Error>(down);
+  send("A");
+  EXPECT_THAT(answers_, ElementsAre("A: connection refused"));
+}
+
+TEST_F(RedisCommandLink, AfterAFailureItAnswersAtOnceForAWhileAndThenTriesAgain) {
+  send("A");
+  connection().fail(down);
+  send("B");
+  EXPECT_EQ(opened(), 1U);
+  EXPECT_THAT(answers_, ElementsAre("A: connection refused", "B: connection refused"));
+  fake_.world.advance(25ms);
+  send("C");
+  EXPECT_EQ(opened(), 2U);
+}
+
+TEST_F(RedisCommandLink, FindsTheServerAnewAfterABreak) {
+  send("A");
+  connection().become_ready();
+  connection().answer(text_reply("1"));
+  connection().fail({ErrorKind::in_doubt, "reset"});
+  fake_.source->endpoint.port = 7001;
+  fake_.world.advance(25ms);
+  send("B");
+  connection().become_ready();
+  EXPECT_THAT(ready_, ElementsAre(Endpoint{.port = 7000}, Endpoint{.port = 7001}));
+}
+
+TEST_F(RedisCommandLink, LeavingAServerNeedsNoPause) {
+  send("A");
+  connection().become_ready();
+  link_->leave();
+  EXPECT_TRUE(connection().closed());
+  EXPECT_THAT(answers_, ElementsAre("A: the connection was closed"));
+  send("B");
+  EXPECT_EQ(opened(), 2U);
+}
+
+TEST_F(RedisCommandLink, NewsOfAnEarlierConnectionAreNotHeard) {
+  send("A");
+  auto& old = connection();
+  old.become_ready();
+  link_->leave();
+  send("B");
+  old.fail(down);
+  send("C");
+  connection().become_ready();
+  EXPECT_THAT(connection().take_sent(), ElementsAre("B", "C"));
+}
+
+TEST_F(RedisCommandLink, ClosingAnswersEverythingAndRefusesTheRest) {
+  fake_.source->held = true;
+  send("A");
+  link_->close();
+  EXPECT_THAT(answers_, ElementsAre("A: the Redis store is closed"));
+  fake_.source->let_go();
+  EXPECT_EQ(fake_.connections.alive(), 0U);
+  send("B");
+  EXPECT_THAT(answers_,
+              ElementsAre("A: the Redis store is closed", "B: the Redis store is closed"));
+}
+
+TEST_F(RedisCommandLink, ClosingClosesTheConnection) {
+  send("A");
+  connection().become_ready();
+  link_->close();
+  EXPECT_EQ(fake_.connections.alive(), 0U);
+  EXPECT_THAT(answers_, ElementsAre("A: the connection was closed"));
+}
+
+TEST_F(RedisCommandLink, AHandlerMaySendAgain) {
+  link_->send(command({"A"}), 1, [this](const Replies& /*replies*/) { send("B"); });
+  fake_.world.run_ready();
+  connection().become_ready();
+  connection().answer(text_reply("1"));
+  EXPECT_THAT(connection().take_sent(), ElementsAre("A", "B"));
+}
+
+}  // namespace
+}  // namespace simba::redis

@@ -1,0 +1,89 @@
+#include "redis/redis_plan.hpp"
+
+#include <chrono>
+#include <functional>
+#include <string>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "simba/core/error.hpp"
+
+namespace simba::redis {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::HasSubstr;
+
+std::string refusal_of(const std::function<void(RedisOptions&)>& change) {
+  RedisOptions options;
+  change(options);
+  try {
+    checked_settings(options);
+    return {};
+  } catch (const InvalidArgumentError& error) {
+    return error.what();
+  }
+}
+
+void expect_refused(const std::string& part, const std::function<void(RedisOptions&)>& change) {
+  EXPECT_THAT(refusal_of(change), HasSubstr(part));
+}
+
+TEST(RedisPlan, TheDefaultsAreAllowed) {
+  EXPECT_EQ(refusal_of([](auto& /*options*/) {}), "");
+}
+
+TEST(RedisPlan, ACommandTimesOutWhenItsRequestWould) {
+  RedisOptions options;
+  EXPECT_EQ(checked_settings(options)->command_timeout,
+            engine::ContentionPlan{options.contention}.request_timeout);
+  options.command_timeout = 77ms;
+  EXPECT_EQ(checked_settings(options)->command_timeout, 77ms);
+}
+
+TEST(RedisPlan, OnlyUnderSentinelsMustAServerBeAMaster) {
+  RedisOptions options;
+  EXPECT_FALSE(checked_settings(options)->masters_only);
+  options.topology = Topology::sentinel;
+  EXPECT_TRUE(checked_settings(options)->masters_only);
+}
+
+TEST(RedisPlan, WhatContradictsItselfIsRefusedWithWhatToDo) {
+  expect_refused("no endpoint", [](auto& o) { o.endpoints.clear(); });
+  expect_refused("set the topology", [](auto& o) { o.endpoints.resize(2); });
+  expect_refused("a Unix socket leads to a single server", [](auto& o) {
+    o.topology = Topology::cluster;
+    o.endpoints[0].unix_socket = "/x";
+  });
+  expect_refused("TLS and a Unix socket", [](auto& o) {
+    o.endpoints[0].unix_socket = "/x";
+    o.tls.mode = TlsMode::verify;
+  });
+  expect_refused("a cluster knows only 0", [](auto& o) {
+    o.topology = Topology::cluster;
+    o.database = 1;
+  });
+  expect_refused("master_name", [](auto& o) {
+    o.topology = Topology::sentinel;
+    o.master_name = "";
+  });
+  expect_refused("wait_timeout is 60000 ms", [](auto& o) {
+    o.wait_replicas = 1;
+    o.wait_timeout = 1min;
+  });
+}
+
+TEST(RedisPlan, WhatIsOutOfBoundsIsRefusedWithTheValue) {
+  expect_refused("empty host", [](auto& o) { o.endpoints[0].host = ""; });
+  expect_refused("port 0", [](auto& o) { o.endpoints[0].port = 0; });
+  expect_refused("client_name", [](auto& o) { o.client_name = "two words"; });
+  expect_refused("database is -1", [](auto& o) { o.database = -1; });
+  expect_refused("connect_timeout is 0 ms", [](auto& o) { o.connect_timeout = 0ms; });
+  expect_refused("command_timeout is -5 ms", [](auto& o) { o.command_timeout = -5ms; });
+  expect_refused("wait_replicas is -1", [](auto& o) { o.wait_replicas = -1; });
+  expect_refused("ttl", [](auto& o) { o.contention.ttl = 0ms; });
+}
+
+}  // namespace
+}  // namespace simba::redis

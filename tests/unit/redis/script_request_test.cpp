@@ -1,0 +1,236 @@
+#include "redis/script_request.hpp"
+
+#include <chrono>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "redis/cluster_router.hpp"
+#include "redis/mutex_names.hpp"
+#include "redis/slot.hpp"
+#include "unit/redis/fake_dialer.hpp"
+
+namespace simba::redis {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::Contains;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::StartsWith;
+using Kind = ScriptRequest::Kind;
+
+Reply owned_by(const std::string& owner, const std::string& token = "7") {
+  return array_reply({text_reply(owner), text_reply(token), integer_reply(16'000),
+                      integer_reply(10'000), integer_reply(6'000), text_reply("1700000000"),
+                      text_reply("0")});
+}
+
+/// What a node says of the slot of mutex "m".
+Reply refers(const std::string& how, const std::string& where) {
+  return error_reply(how + " " + std::to_string(slot_of(lock_name("m"))) + " " + where);
+}
+
+/// A request to one server, or to a cluster, that the test plays.
+class RedisScriptRequest : public testing::Test {
+ protected:
+  void use_single() {
+    context_->router = std::make_shared<FixedRouter>(
+        std::make_shared<Node>(fake_.dialer(), Subscriptions::Grants::count, Endpoint{}));
+  }
+
+  void use_cluster() {
+    context_->router = std::make_shared<ClusterRouter>(
+        std::vector<Endpoint>{{.port = 7000}, {.port = 7001}},
+        [this](const Endpoint& endpoint) {
+          Dialer dialer = fake_.dialer();
+          auto source = std::make_shared<FakeSource>();
+          source->endpoint = endpoint;
+          dialer.source = source;
+          return std::make_shared<Node>(dialer, Subscriptions::Grants::count, endpoint);
+        },
+        fake_.world.runtime()->clock, [this] { ++map_changes_; });
+  }
+
+  void send(Kind kind, FencingToken token = 0) {
+    std::make_shared<ScriptRequest>(
+        context_, kind,
+        engine::LeaseRequest{.mutex = "m", .contender_id = "me", .ttl = 10s, .transition = 6s},
+        token, [this](engine::LeaseAnswer answer) { answers_.push_back(std::move(answer)); })
+        ->send();
+    fake_.world.run_ready();
+  }
+
+  /// The newest connection to the server at this port.
+  FakeConnection& at(std::uint16_t port) {
+    fake_.world.run_ready();
+    FakeConnection* found = nullptr;
+    for (const auto& connection : fake_.connections.opened) {
+      if (connection->endpoint.port == port) found = connection.get();
+    }
+    if (found == nullptr) throw std::logic_error{"nobody has connected to that port"};
+    return *found;
+  }
+
+  const engine::LeaseRecord& record() const { return *answers_.at(0).record(); }
+  const Error& error() const { return *answers_.at(0).error(); }
+
+  FakeDialer fake_;
+  int map_changes_ = 0;
+  std::shared_ptr<RequestContext> context_ = std::make_shared<RequestContext>();
+  std::vector<engine::LeaseAnswer> answers_;
+};
+
+TEST_F(RedisScriptRequest, NamesTheScriptByItsHashAndEveryKeyItTouches) {
+  use_single();
+  send(Kind::acquire);
+  EXPECT_THAT(at(7000).take_sent(),
+              ElementsAre("EVALSHA " + hash_of(Script::acquire) +
+                          " 5 simba:{m} simba:{m}:fence simba:{m}:contender simba:{m}:line "
+                          "simba:{m}:waiters me 10000 6000 - 0"));
+  send(Kind::guard);
+  EXPECT_THAT(at(7000).take_sent(), ElementsAre("EVALSHA " + hash_of(Script::guard) +
+                                                " 2 simba:{m} simba:{m}:fence me 10000 6000"));
+  send(Kind::release, 7);
+  EXPECT_THAT(at(7000).take_sent(),
+              ElementsAre("EVALSHA " + hash_of(Script::release) +
+                          " 5 simba:{m} simba:{m}:fence simba:{m}:contender simba:{m}:line "
+                          "simba:{m}:waiters me 7 simba:releases:{m}"));
+  send(Kind::retrieve);
+  EXPECT_THAT(at(7000).take_sent(), ElementsAre("EVALSHA " + hash_of(Script::guard) +
+                                                " 2 simba:{m} simba:{m}:fence  0 0"));
+}
+
+TEST_F(RedisScriptRequest, SendsTheWholeScriptToAServerThatDoesNotKnowIt) {
+  use_single();
+  send(Kind::acquire);
+  at(7000).take_sent();
+  at(7000).answer(error_reply("NOSCRIPT No matching script. Please use EVAL."));
+  EXPECT_THAT(at(7000).take_sent(), ElementsAre(StartsWith("EVAL -- ")));
+  at(7000).answer(owned_by("me"));
+  EXPECT_EQ(record().owner_id, "me");
+}
+
+TEST_F(RedisScriptRequest, AServerThatNeverKnowsTheScriptIsAnError) {
+  use_single();
+  send(Kind::acquire);
+  at(7000).answer(error_reply("NOSCRIPT"));
+  at(7000).answer(error_reply("NOSCRIPT"));
+  EXPECT_NE(answers_.at(0).error(), nullptr);
+}
+
+TEST_F(RedisScriptRequest, AServerThatWasDemotedIsLeftAndTheErrorPasses) {
+  use_single();
+  send(Kind::guard);
+  auto& old = at(7000);
+  old.answer(error_reply("READONLY You can't write against a read only replica."));
+  EXPECT_TRUE(error().passes());
+  EXPECT_TRUE(old.closed());
+}
+
+TEST_F(RedisScriptRequest, ANodeOfAClusterThatIsTakenForASingleServerIsAConfigurationError) {
+  use_single();
+  send(Kind::acquire);
+  at(7000).answer(refers("MOVED", "127.0.0.1:7001"));
+  EXPECT_EQ(error().kind(), ErrorKind::configuration);
+  EXPECT_THAT(error().what(), HasSubstr("cluster"));
+}
+
+TEST_F(RedisScriptRequest, FollowsASlotThatHasMovedAndRemembersIt) {
+  use_cluster();
+  send(Kind::acquire);
+  at(7000).answer(refers("MOVED", "127.0.0.1:7002"));
+  EXPECT_EQ(map_changes_, 1);
+  EXPECT_THAT(at(7002).take_sent(), Contains(StartsWith("EVALSHA")));
+  send(Kind::guard);
+  EXPECT_THAT(at(7002).take_sent(), Contains(StartsWith("EVALSHA")));
+}
+
+TEST_F(RedisScriptRequest, FollowsASlotThatIsBeingMovedForThisRequestOnly) {
+  use_cluster();
+  send(Kind::guard);
+  at(7000).answer(refers("ASK", "127.0.0.1:7001"));
+  EXPECT_THAT(at(7001).take_sent(), ElementsAre("ASKING", StartsWith("EVALSHA")));
+  at(7001).answer(std::vector<Reply>{status_reply("OK"), owned_by("me")});
+  EXPECT_EQ(record().owner_id, "me");
+  at(7000).take_sent();
+  send(Kind::guard);
+  EXPECT_THAT(at(7000).take_sent(), ElementsAre(StartsWith("EVALSHA")));
+}
+
+TEST_F(RedisScriptRequest, AsksAgainWithTheWholeScriptWhereTheNewNodeDoesNotKnowIt) {
+  use_cluster();
+  send(Kind::guard);
+  at(7000).answer(refers("ASK", "127.0.0.1:7001"));
+  at(7001).take_sent();
+  at(7001).answer(std::vector<Reply>{status_reply("OK"), error_reply("NOSCRIPT")});
+  EXPECT_THAT(at(7001).take_sent(), ElementsAre("ASKING", StartsWith("EVAL -- ")));
+}
+
+TEST_F(RedisScriptRequest, AClusterThatRefersInCirclesIsAnErrorThatPasses) {
+  use_cluster();
+  send(Kind::guard);
+  at(7000).answer(refers("ASK", "127.0.0.1:7001"));
+  for (int i = 0; i < 10 && answers_.empty(); ++i) {
+    const std::uint16_t here = i % 2 == 0 ? 7001 : 7000;
+    at(here).answer(std::vector<Reply>{
+        status_reply("OK"), refers("ASK", i % 2 == 0 ? "127.0.0.1:7000" : "127.0.0.1:7001")});
+  }
+  EXPECT_TRUE(error().passes());
+}
+
+TEST_F(RedisScriptRequest, ANodeThatTheClusterDoesNotKnowIsAnError) {
+  use_cluster();
+  send(Kind::guard);
+  at(7000).answer(refers("MOVED", "?:7002"));
+  EXPECT_NE(answers_.at(0).error(), nullptr);
+}
+
+TEST_F(RedisScriptRequest, AfterAFailureTheMapIsAskedForElsewhere) {
+  use_cluster();
+  send(Kind::guard);
+  at(7000).fail({ErrorKind::unavailable, "connection refused"});
+  EXPECT_TRUE(error().passes());
+  EXPECT_THAT(at(7001).take_sent(), ElementsAre("CLUSTER SLOTS"));
+  send(Kind::guard);
+  EXPECT_THAT(at(7001).take_sent(), ElementsAre(StartsWith("EVALSHA")));
+}
+
+TEST_F(RedisScriptRequest, AnAcquisitionCountsOnceEnoughReplicasHaveConfirmed) {
+  use_single();
+  context_->wait_replicas = 2;
+  context_->wait_timeout = 300ms;
+  send(Kind::acquire);
+  EXPECT_THAT(at(7000).take_sent(), ElementsAre(StartsWith("EVALSHA"), "WAIT 2 300"));
+  at(7000).answer(std::vector<Reply>{owned_by("me"), integer_reply(2)});
+  EXPECT_EQ(record().owner_id, "me");
+}
+
+TEST_F(RedisScriptRequest, WithTooFewReplicasItIsInDoubt) {
+  use_single();
+  context_->wait_replicas = 2;
+  context_->wait_timeout = 300ms;
+  send(Kind::guard);
+  at(7000).answer(std::vector<Reply>{owned_by("me"), integer_reply(1)});
+  EXPECT_TRUE(error().in_doubt());
+  EXPECT_THAT(error().what(), HasSubstr("1 of 2 replicas"));
+}
+
+TEST_F(RedisScriptRequest, ReplicasDoNotMatterWhereAnotherOwnsOrNothingIsTaken) {
+  use_single();
+  context_->wait_replicas = 2;
+  send(Kind::acquire);
+  at(7000).answer(std::vector<Reply>{owned_by("you"), integer_reply(0)});
+  EXPECT_EQ(record().owner_id, "you");
+  at(7000).take_sent();
+  send(Kind::release, 7);
+  EXPECT_THAT(at(7000).take_sent(), ElementsAre(StartsWith("EVALSHA")));
+}
+
+}  // namespace
+}  // namespace simba::redis
