@@ -5,7 +5,7 @@
 # Most tests wait more than they compute.
 TEST_JOBS ?= $(shell expr 2 \* $$(nproc))
 
-.PHONY: help setup servers build run test lint format asan tsan coverage bench compat clean
+.PHONY: help setup servers build run test lint format asan tsan coverage fuzz bench compat clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' Makefile
@@ -46,6 +46,10 @@ coverage: ## Measure line coverage of core and engine; below 95 % fails
 	@scripts/setup.sh build servers coverage
 	@scripts/build.sh coverage
 	@scripts/coverage.sh
+
+fuzz: ## Run each fuzz target for 5 minutes, or FUZZ_SECONDS; a find fails
+	@scripts/setup.sh build fuzz
+	@scripts/fuzz.sh $(FUZZ_SECONDS)
 
 bench: servers ## Build for release and run all benchmarks
 	@scripts/build.sh release --target simba-bench

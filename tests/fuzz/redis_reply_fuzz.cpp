@@ -1,0 +1,165 @@
+// Feeds bytes to all that reads what a Redis server, or anyone on our channels, may say. The input
+// is what comes over the wire, so that a file of the corpus can be read and written by hand.
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "redis/command.hpp"
+#include "redis/message.hpp"
+#include "redis/printable.hpp"
+#include "redis/reply.hpp"
+#include "redis/resp_reader.hpp"
+#include "redis/server_error.hpp"
+#include "simba/core/error.hpp"
+
+namespace simba::redis {
+namespace {
+
+/// Low, so that the fuzzer meets them.
+constexpr RespLimits limits{.bytes = 1'024, .elements = 64};
+
+void check(bool holds, const char* what) {
+  if (holds) return;
+  std::fprintf(stderr, "this does not hold: %s\n", what);
+  std::abort();
+}
+
+bool prints(std::string_view text) {
+  return std::all_of(text.begin(), text.end(), [](char c) { return c >= ' ' && c <= '~'; });
+}
+
+struct Outcome {
+  std::vector<Reply> replies{};
+  bool failed = false;
+
+  friend bool operator==(const Outcome&, const Outcome&) = default;
+};
+
+/// Takes all that the reader can give now. An exception other than Error is a find.
+void drain(RespReader& reader, Outcome& outcome) {
+  try {
+    while (auto reply = reader.next()) outcome.replies.push_back(std::move(*reply));
+  } catch (const Error& error) {
+    check(error.kind() == ErrorKind::internal, "a reader fails with an internal error");
+    check(prints(error.what()), "the text of a failure prints");
+    outcome.failed = true;
+  }
+}
+
+Outcome read_whole(std::string_view bytes) {
+  RespReader reader{limits};
+  Outcome outcome;
+  reader.feed(bytes);
+  drain(reader, outcome);
+  return outcome;
+}
+
+/// Cuts the bytes as a network might, always the same for the same bytes.
+Outcome read_in_pieces(std::string_view bytes) {
+  RespReader reader{limits};
+  Outcome outcome;
+  std::uint32_t state = 2'166'136'261U;
+  while (!bytes.empty() && !outcome.failed) {
+    state = (state ^ static_cast<unsigned char>(bytes.front())) * 16'777'619U;
+    const std::string_view piece = bytes.substr(0, 1 + state % 23);
+    reader.feed(piece);
+    drain(reader, outcome);
+    bytes.remove_prefix(piece.size());
+  }
+  return outcome;
+}
+
+void check_limits(const Reply& reply, std::size_t& elements, std::size_t& bytes) {
+  elements += reply.elements.size();
+  bytes += reply.text.size();
+  check(reply.elements.empty() || reply.is(Reply::Type::array), "only an array has elements");
+  for (const Reply& element : reply.elements) check_limits(element, elements, bytes);
+}
+
+void check_unknown(const Unknown& unknown) {
+  check(unknown.what.size() <= longest_shown + 100 && prints(unknown.what), "it can be logged");
+}
+
+void check_payload(std::string_view bytes) {
+  constexpr std::chrono::milliseconds longest = std::chrono::days{365};
+  const Payload payload = parse_payload(bytes);
+  if (const auto* const grant = std::get_if<Grant>(&payload)) {
+    check(grant->token > 0 && grant->ttl.count() > 0 && grant->ttl <= longest &&
+              grant->transition.count() >= 0 && grant->transition <= longest &&
+              grant->at >= StoreTime{},
+          "a grant is within its bounds");
+  } else if (const auto* const acquired = std::get_if<Acquired>(&payload)) {
+    check("acquired@@" + acquired->owner_id == bytes, "nothing of an event is lost");
+  } else if (const auto* const released = std::get_if<Released>(&payload)) {
+    check("released@@" + released->previous_owner_id == bytes, "nothing of an event is lost");
+  } else {
+    check_unknown(std::get<Unknown>(payload));
+  }
+}
+
+void check_server_error(std::string_view text) {
+  const ServerError error = parse_server_error(text);
+  check(error.slot < 16'384 && error.endpoint.port > 0, "a redirection is within its bounds");
+  const std::string message = to_error(error, "Redis").what();
+  check(prints(message) && message.size() <= longest_shown + 600, "an error can be logged");
+}
+
+void check_reply(const Reply& reply) {
+  std::size_t elements = 0;
+  std::size_t bytes = 0;
+  check_limits(reply, elements, bytes);
+  check(elements <= limits.elements && bytes <= limits.bytes, "a reply is within the limits");
+
+  if (reply.is(Reply::Type::error)) check_server_error(reply.text);
+  const Message message = parse_message(reply);
+  if (const auto* const published = std::get_if<Published>(&message)) {
+    check_payload(published->payload);
+  } else if (const auto* const unknown = std::get_if<Unknown>(&message)) {
+    check_unknown(*unknown);
+  }
+}
+
+/// A command of the lines of the input is read as the same words.
+void check_command(std::string_view bytes) {
+  std::vector<std::string_view> words;
+  for (std::size_t at = 0; at <= bytes.size();) {
+    const std::size_t end = std::min(bytes.find('\n', at), bytes.size());
+    words.push_back(bytes.substr(at, end - at));
+    at = end + 1;
+  }
+  std::string command;
+  append_command(command, words);
+  RespReader reader;
+  reader.feed(command);
+  const auto reply = reader.next();
+  check(reply && reply->is(Reply::Type::array), "a command is an array");
+  check(std::equal(words.begin(), words.end(), reply->elements.begin(), reply->elements.end(),
+                   [](std::string_view word, const Reply& element) {
+                     return element.is(Reply::Type::string) && element.text == word;
+                   }),
+        "a command has the words that it was made of");
+  check(!reader.next(), "nothing follows a command");
+}
+
+void run(std::string_view bytes) {
+  const Outcome outcome = read_whole(bytes);
+  check(outcome == read_in_pieces(bytes), "replies do not depend on how the bytes were cut");
+  for (const Reply& reply : outcome.replies) check_reply(reply);
+  check_payload(bytes);
+  check_server_error(bytes);
+  check_command(bytes);
+}
+
+}  // namespace
+}  // namespace simba::redis
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  simba::redis::run({reinterpret_cast<const char*>(data), size});
+  return 0;
+}
