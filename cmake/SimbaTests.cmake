@@ -9,24 +9,30 @@ file(GLOB supervisor_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tests/supp
 list(REMOVE_ITEM support_sources "${PROJECT_SOURCE_DIR}/tests/support/test_server_main.cpp")
 
 add_library(simba_test_support STATIC ${support_sources})
-add_executable(simba-test-server "${PROJECT_SOURCE_DIR}/tests/support/test_server_main.cpp"
-  "${PROJECT_SOURCE_DIR}/tests/support/location.cpp" ${supervisor_sources})
+# Of the library only what it needs: it must not depend on Simba.
+add_executable(simba-test-server ${supervisor_sources})
+foreach(name IN ITEMS test_server_main location server redis_console redis_cluster_servers
+    redis_sentinel_servers)
+  target_sources(simba-test-server PRIVATE "${PROJECT_SOURCE_DIR}/tests/support/${name}.cpp")
+endforeach()
 foreach(target IN ITEMS simba_test_support simba-test-server)
   simba_compile_options(${target})
-  target_include_directories(${target} PUBLIC "${PROJECT_SOURCE_DIR}/tests")
+  target_include_directories(${target} PUBLIC "${PROJECT_SOURCE_DIR}/tests"
+    PRIVATE "${PROJECT_SOURCE_DIR}/src")
   target_compile_definitions(${target} PRIVATE
-    SIMBA_TEST_MYSQL="${PROJECT_SOURCE_DIR}/build/mysql-5.7")
+    SIMBA_TEST_MYSQL="${PROJECT_SOURCE_DIR}/build/mysql-5.7"
+    SIMBA_TEST_SERVER="$<TARGET_FILE:simba-test-server>"
+    SIMBA_TEST_JVM_CONTENDER="${PROJECT_SOURCE_DIR}/tests/support/jvm_contender.py")
 endforeach()
-target_link_libraries(simba_test_support PUBLIC simba::core PRIVATE fmt::fmt Threads::Threads)
-target_link_libraries(simba-test-server PRIVATE fmt::fmt)
-target_compile_definitions(simba_test_support PRIVATE
-  SIMBA_TEST_SERVER="$<TARGET_FILE:simba-test-server>")
+target_link_libraries(simba_test_support PUBLIC simba::core
+  PRIVATE hiredis::hiredis fmt::fmt Threads::Threads)
+target_link_libraries(simba-test-server PRIVATE hiredis::hiredis fmt::fmt)
 target_compile_definitions(simba-test-server PRIVATE
   SIMBA_TEST_TEMPLATES="${PROJECT_BINARY_DIR}/test-servers/templates")
 add_dependencies(simba_test_support simba-test-server)
 
 # Tests that need a server get it from a fixture: one server serves all tests of a run.
-foreach(product IN ITEMS postgresql mariadb)
+foreach(product IN ITEMS postgresql mariadb redis redis-tls redis-cluster redis-sentinel)
   set(folder "${PROJECT_BINARY_DIR}/test-servers/${product}")
   add_test(NAME servers.${product}.start COMMAND simba-test-server start ${product} "${folder}")
   add_test(NAME servers.${product}.stop COMMAND simba-test-server stop "${folder}")
@@ -45,6 +51,11 @@ function(simba_use_servers target)
   if(target MATCHES "^simba-(mysql|sql)-")
     list(APPEND products mariadb)
   endif()
+  if(target MATCHES "^simba-(redis-(tls|cluster|sentinel))-contract-test$")
+    list(APPEND products ${CMAKE_MATCH_1})
+  elseif(target MATCHES "^simba-redis-")
+    list(APPEND products redis)
+  endif()
   if(NOT products)
     return()
   endif()
@@ -52,6 +63,7 @@ function(simba_use_servers target)
   set(environment)
   foreach(product IN LISTS products)
     string(TOUPPER "${product}" upper)
+    string(REPLACE "-" "_" upper "${upper}")
     list(APPEND fixtures servers.${product})
     list(APPEND environment
       "SIMBA_TEST_${upper}=${PROJECT_BINARY_DIR}/test-servers/${product}/location")
@@ -92,8 +104,21 @@ function(simba_add_test_program target)
 endfunction()
 
 file(GLOB_RECURSE unit_tests CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tests/unit/*_test.cpp")
+# The rules of the Redis store are tested with its scripts in the interpreter that Redis has inside.
+find_package(Lua 5.1 EXACT QUIET)
+if(LUA_FOUND)
+  file(GLOB rules_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tests/unit/redis/rules/*.cpp")
+  list(APPEND unit_tests ${rules_sources})
+else()
+  message(STATUS "simba: the test RedisRules is left out (it needs Lua 5.1, liblua5.1-0-dev)")
+  list(FILTER unit_tests EXCLUDE REGEX "/redis_rules_test\\.cpp$")
+endif()
 if(unit_tests)
   simba_add_test_program(simba-unit-tests LABEL unit TIMEOUT 60 SOURCES ${unit_tests})
+  if(LUA_FOUND)
+    target_include_directories(simba-unit-tests SYSTEM PRIVATE "${LUA_INCLUDE_DIR}")
+    target_link_libraries(simba-unit-tests PRIVATE ${LUA_LIBRARIES})
+  endif()
 endif()
 
 get_property(example_libraries GLOBAL PROPERTY SIMBA_EXAMPLE_LIBRARIES)

@@ -1,5 +1,6 @@
 #include "support/location.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <map>
 #include <stdexcept>
@@ -33,6 +34,25 @@ std::map<std::string, std::string, std::less<>> parse_pairs(std::string_view tex
   return pairs;
 }
 
+std::uint16_t parse_port(std::string_view text) {
+  std::uint16_t port = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), port);
+  if (error != std::errc{} || end != text.data() + text.size()) {
+    throw std::invalid_argument{fmt::format("'{}' is no port", text)};
+  }
+  return port;
+}
+
+std::vector<std::uint16_t> parse_ports(std::string_view text) {
+  std::vector<std::uint16_t> ports;
+  while (!text.empty()) {
+    const auto one = text.substr(0, text.find(','));
+    text.remove_prefix(std::min(text.size(), one.size() + 1));
+    ports.push_back(parse_port(one));
+  }
+  return ports;
+}
+
 }  // namespace
 
 std::string to_string(const Location& location) {
@@ -44,6 +64,8 @@ std::string to_string(const Location& location) {
   append(text, "database", location.database);
   append(text, "socket", location.socket);
   append(text, "certificates", location.certificates);
+  append(text, "ports", fmt::format("{}", fmt::join(location.ports, ",")));
+  append(text, "master_name", location.master_name);
   return text;
 }
 
@@ -63,11 +85,9 @@ Location parse_location(std::string_view text) {
   location.database = value("database");
   location.socket = value("socket");
   location.certificates = value("certificates");
-  const auto port = value("port");
-  const auto [end, error] = std::from_chars(port.data(), port.data() + port.size(), location.port);
-  if (error != std::errc{} || end != port.data() + port.size()) {
-    throw std::invalid_argument{fmt::format("'{}' is no port", port)};
-  }
+  location.port = parse_port(value("port"));
+  location.ports = parse_ports(value("ports"));
+  location.master_name = value("master_name");
   return location;
 }
 

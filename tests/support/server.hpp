@@ -17,7 +17,7 @@ enum class Tls {
 };
 
 struct ServerOptions {
-  std::string product;  ///< postgresql, mariadb or mysql
+  std::string product;  ///< see make_product in supervisor/product.hpp
   Tls tls = Tls::off;
   std::vector<std::string> arguments{};  ///< added to the server's command line
 };

@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "support/redis_servers.hpp"  // IWYU pragma: export
 #include "support/server.hpp"
 
 namespace simba::support {

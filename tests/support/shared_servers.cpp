@@ -25,9 +25,15 @@ Location shared_location(const char* variable) {
     }
     return parse_location(line);
   }
-  static OwnServer server;
-  return server.location();
+  static OwnServer servers;
+  return servers.location();
 }
+
+struct RedisWithTls {
+  Location location() const { return server.location(); }
+
+  const RedisServer server{Tls::on};
+};
 
 }  // namespace
 
@@ -36,6 +42,18 @@ Location postgresql_location() {
 }
 
 Location mariadb_location() { return shared_location<MariaDbServer>("SIMBA_TEST_MARIADB"); }
+
+Location redis_location() { return shared_location<RedisServer>("SIMBA_TEST_REDIS"); }
+
+Location redis_tls_location() { return shared_location<RedisWithTls>("SIMBA_TEST_REDIS_TLS"); }
+
+Location redis_cluster_location() {
+  return shared_location<RedisClusterServers>("SIMBA_TEST_REDIS_CLUSTER");
+}
+
+Location redis_sentinel_location() {
+  return shared_location<RedisSentinelServers>("SIMBA_TEST_REDIS_SENTINEL");
+}
 
 Location mysql_location() { return shared_location<MySqlServer>(nullptr); }
 

@@ -1,7 +1,8 @@
 // Holds a throw-away database server for tests, and ends it when whoever wanted it is gone.
 //
 //   simba-test-server start <product> <folder>   starts one for the calling process (ctest) and
-//                                                writes <folder>/location
+//                                                writes <folder>/location; also redis-tls, and the
+//                                                groups redis-cluster and redis-sentinel
 //   simba-test-server stop <folder>              ends it
 //   simba-test-server serve <process> <product> <tls> [argument ...]
 //                                                for class Server: commands on standard input
@@ -13,17 +14,20 @@
 #include <fcntl.h>
 #include <filesystem>
 #include <fstream>
+#include <memory>
 #include <stdexcept>
 #include <string>
 #include <sys/file.h>
 #include <system_error>
 #include <thread>
 #include <unistd.h>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
 
 #include "support/location.hpp"
+#include "support/redis_servers.hpp"
 #include "support/supervisor/process.hpp"
 #include "support/supervisor/supervisor.hpp"
 
@@ -111,6 +115,32 @@ bool serves(const fs::path& folder, pid_t user, int lock) {
          served == user && fs::exists(folder / "location");
 }
 
+/// What the tests of a run share.
+struct Shared {
+  std::shared_ptr<const void> servers;
+  simba::support::Location location;
+};
+
+template <class Servers, class... Arguments>
+Shared share(Arguments&&... arguments) {
+  const auto servers = std::make_shared<const Servers>(std::forward<Arguments>(arguments)...);
+  return {servers, servers->location()};
+}
+
+Shared share(const std::string& name, Caller& caller) {
+  // The nodes of a group have supervisors of their own, which end when this process does.
+  if (name == "redis-cluster") {
+    return share<simba::support::RedisClusterServers>();
+  }
+  if (name == "redis-sentinel") {
+    return share<simba::support::RedisSentinelServers>();
+  }
+  if (name == "redis-tls") {
+    return share<Supervisor>("redis", "on", Words{}, caller);
+  }
+  return share<Supervisor>(name, "off", Words{}, caller);
+}
+
 int start(const Words& words) {
   const fs::path folder = fs::absolute(words.at(3));
   const auto log = folder / "supervisor.log";
@@ -149,9 +179,9 @@ int start(const Words& words) {
   ::dup2(output, STDERR_FILENO);
   try {
     Caller caller{-1, user};
-    const Supervisor supervisor{words.at(2), "off", {}, caller};
+    const auto shared = share(words.at(2), caller);
     std::ofstream{folder / "pid"} << ::getpid() << ' ' << user << '\n';
-    std::ofstream{location} << to_string(supervisor.location()) << '\n';
+    std::ofstream{location} << to_string(shared.location) << '\n';
     static_cast<void>(!::write(pipe[1], "!", 1));
     ::close(pipe[1]);
     caller.read_command();  // none comes: returns by an exception

@@ -47,9 +47,9 @@ class MySqlFamily : public Product {
     return words;
   }
 
-  bool answers(std::uint16_t port) const override {
+  bool answers(const Home& home) const override {
     // The server speaks first: four bytes of header, then the version of the protocol, 10.
-    const auto greeting = ask(port, "");
+    const auto greeting = ask(home.port, "");
     return greeting.size() > 4 && greeting[4] == 10;
   }
 

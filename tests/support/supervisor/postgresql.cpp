@@ -61,11 +61,11 @@ class PostgreSql final : public Product {
     return words;
   }
 
-  bool answers(std::uint16_t port) const override {
+  bool answers(const Home& home) const override {
     // A start-up message of protocol 3.0. Ready: the server asks for a password, or, where it wants
     // TLS, refuses; 57P03 means that it is not ready.
     using namespace std::string_view_literals;
-    const auto answer = ask(port, "\0\0\0\x23\0\3\0\0user\0simba\0database\0simba\0\0"sv);
+    const auto answer = ask(home.port, "\0\0\0\x23\0\3\0\0user\0simba\0database\0simba\0\0"sv);
     return answer.starts_with('R') ||
            (answer.starts_with('E') && answer.find("57P03") == std::string::npos);
   }

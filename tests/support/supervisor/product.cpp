@@ -22,8 +22,19 @@ std::unique_ptr<Product> make_product(std::string_view name) {
   if (name == "mysql") {
     return make_mysql();
   }
+  if (name == "redis") {
+    return make_redis();
+  }
+  if (name == "redis-cluster-node") {
+    return make_redis_cluster_node();
+  }
+  if (name == "redis-sentinel-node") {
+    return make_redis_sentinel();
+  }
   throw std::invalid_argument{
-      fmt::format("no server '{}' (known: postgresql, mariadb, mysql)", name)};
+      fmt::format("no server '{}' (known: postgresql, mariadb, mysql, redis, redis-cluster-node, "
+                  "redis-sentinel-node)",
+                  name)};
 }
 
 std::string ask(std::uint16_t port, std::string_view request) {

@@ -46,7 +46,7 @@ class Product {
   virtual std::vector<std::string> command(const Home& home) const = 0;
 
   /// True when a client would be let in.
-  virtual bool answers(std::uint16_t port) const = 0;
+  virtual bool answers(const Home& home) const = 0;
 
   /// Ends the server in order, without waiting for clients.
   virtual int stop_signal() const = 0;
@@ -64,6 +64,9 @@ class Product {
 std::unique_ptr<Product> make_postgresql();
 std::unique_ptr<Product> make_mariadb();
 std::unique_ptr<Product> make_mysql();
+std::unique_ptr<Product> make_redis();
+std::unique_ptr<Product> make_redis_cluster_node();
+std::unique_ptr<Product> make_redis_sentinel();
 
 /// By name. Throws std::invalid_argument where there is no such product.
 std::unique_ptr<Product> make_product(std::string_view name);

@@ -161,7 +161,7 @@ void Supervisor::start() {
   }
   server_ = spawn({product_->command(home_), home_.folder, home_.log()});
   const auto deadline = std::chrono::steady_clock::now() + start_limit;
-  while (!product_->answers(home_.port)) {
+  while (!product_->answers(home_)) {
     if (has_ended() || std::chrono::steady_clock::now() > deadline) {
       kill_all();
       throw std::runtime_error{
