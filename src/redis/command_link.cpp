@@ -1,5 +1,6 @@
 #include "redis/command_link.hpp"
 
+#include <optional>
 #include <utility>
 #include <variant>
 
@@ -117,13 +118,18 @@ void CommandLink::failed(std::uint64_t attempt, const Error& error) {
 
 void CommandLink::leave() {
   std::shared_ptr<Connection> connection;
+  std::optional<std::uint64_t> again;
   {
     const std::lock_guard lock{mutex_};
-    if (!connection_) return;  // none, or a new one is on its way
+    if (closed_ || (!connection_ && !dialing_)) return;
+    connection =
+        connection_ ? std::exchange(connection_, nullptr) : std::exchange(opened_, nullptr);
     ++attempt_;
-    connection = std::exchange(connection_, nullptr);
+    dialing_ = !waiting_.empty();
+    if (dialing_) again = attempt_;
   }
-  connection->close();
+  if (connection) connection->close();
+  if (again) dialer_.post([self = shared_from_this(), attempt = *again] { self->dial(attempt); });
 }
 
 void CommandLink::close() {

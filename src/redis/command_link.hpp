@@ -28,7 +28,8 @@ class CommandLink : public std::enable_shared_from_this<CommandLink> {
   /// As `Connection::send`.
   void send(std::string commands, std::size_t replies, RepliesHandler handler);
 
-  /// Leaves the server, e.g. because it is no longer a master. The next request finds one anew.
+  /// Leaves the server, e.g. because it is no longer a master, also while it is being connected to.
+  /// The next request, or one that waits, finds one anew.
   void leave();
 
   /// Answers what is under way, and everything that still comes, with an error.

@@ -178,8 +178,11 @@ void SocketConnection::on_timer() {
     }
   }
   if (now >= due && !ready) {
-    fail(Error{ErrorKind::unavailable, fmt::format("{} did not answer within {} ms", where_,
-                                                   settings_->connect_timeout.count())});
+    const bool before_tls = settings_->tls.mode != TlsMode::off && opener_ != nullptr;
+    fail(Error{
+        ErrorKind::unavailable,
+        fmt::format("{} did not answer within {} ms{}", where_, settings_->connect_timeout.count(),
+                    before_tls ? ". Does this port speak TLS?" : "")});
   } else if (now >= due && overdue_) {
     fail(Error{ErrorKind::timeout, fmt::format("{} did not answer a command within {} ms", where_,
                                                settings_->command_timeout.count())});

@@ -15,18 +15,6 @@
 namespace simba::redis {
 namespace {
 
-std::shared_ptr<const ConnectionSettings> settings_of(const RedisOptions& options) {
-  auto settings = std::make_shared<ConnectionSettings>();
-  settings->user = options.sentinel_user;
-  settings->password = options.sentinel_password;
-  settings->client_name = options.client_name;
-  settings->tls = options.tls;
-  settings->connect_timeout = options.connect_timeout;
-  // A sentinel that can be reached answers at once.
-  settings->command_timeout = options.connect_timeout;
-  return settings;
-}
-
 /// The address in the answer of a sentinel; empty where it is none.
 std::optional<Endpoint> address_in(const Reply& reply) {
   if (!reply.is(Reply::Type::array) || reply.elements.size() != 2) return std::nullopt;
@@ -69,8 +57,22 @@ Error closed_error() { return Error{ErrorKind::unavailable, "closed"}; }
 
 }  // namespace
 
+std::shared_ptr<const ConnectionSettings> sentinel_settings(const RedisOptions& options) {
+  auto settings = std::make_shared<ConnectionSettings>();
+  settings->user = options.sentinel_user;
+  settings->password = options.sentinel_password;
+  settings->client_name = options.client_name;
+  settings->tls = options.tls;
+  settings->connect_timeout = options.connect_timeout;
+  // A sentinel that can be reached answers at once.
+  settings->command_timeout = options.connect_timeout;
+  return settings;
+}
+
 MasterFinder::MasterFinder(const RedisOptions& options, OpenConnection open)
-    : master_name_{options.master_name}, settings_{settings_of(options)}, open_{std::move(open)} {
+    : master_name_{options.master_name},
+      settings_{sentinel_settings(options)},
+      open_{std::move(open)} {
   for (const Endpoint& endpoint : options.endpoints) {
     sentinels_.push_back({.endpoint = endpoint});
   }

@@ -12,6 +12,9 @@
 
 namespace simba::redis {
 
+/// How to connect to the sentinels.
+std::shared_ptr<const ConnectionSettings> sentinel_settings(const RedisOptions& options);
+
 /// Asks sentinels where the master is: one after another, until one names it. Finds that come while
 /// it asks share the answer. A search takes at most twice the connect time-out for each sentinel.
 ///

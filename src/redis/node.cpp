@@ -10,13 +10,21 @@ Node::Node(const Dialer& dialer, Subscriptions::Grants grants, Endpoint expected
       commands_{std::make_shared<CommandLink>(
           dialer, [whereabouts = whereabouts_,
                    subscriber = std::weak_ptr{subscriber_}](const Endpoint& endpoint) {
+            std::function<void()> told;
             {
               const std::lock_guard lock{whereabouts->mutex};
               whereabouts->endpoint = endpoint;
+              told = whereabouts->on_connected;
             }
             if (const auto alive = subscriber.lock()) alive->follow(endpoint);
+            if (told) told();
           })} {
   whereabouts_->endpoint = std::move(expected);
+}
+
+void Node::on_connected(std::function<void()> told) {
+  const std::lock_guard lock{whereabouts_->mutex};
+  whereabouts_->on_connected = std::move(told);
 }
 
 Endpoint Node::endpoint() const {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -27,6 +28,10 @@ class Node {
   /// For messages: "Redis at 127.0.0.1:6379".
   std::string where() const;
 
+  /// Calls `told` on the loop's thread each time a connection for commands is ready. To be set
+  /// before the first request.
+  void on_connected(std::function<void()> told);
+
   /// Leaves the server for one that is found anew.
   void leave();
   void close();
@@ -34,7 +39,8 @@ class Node {
  private:
   struct Whereabouts {
     std::mutex mutex;
-    Endpoint endpoint;  // guarded by mutex
+    Endpoint endpoint;                   // guarded by mutex
+    std::function<void()> on_connected;  // guarded by mutex
   };
 
   const std::shared_ptr<Whereabouts> whereabouts_;

@@ -165,7 +165,9 @@ std::shared_ptr<engine::LeaseStore> make_redis_store(const RedisOptions& options
                                                      std::shared_ptr<const Runtime> runtime) {
   if (!runtime) throw InvalidArgumentError{"a Redis store needs a runtime"};
   auto settings = checked_settings(options);
-  return std::make_shared<RedisStore>(options, std::move(settings), std::move(runtime));
+  RedisOptions checked = options;
+  checked.connect_timeout = settings->connect_timeout;
+  return std::make_shared<RedisStore>(std::move(checked), std::move(settings), std::move(runtime));
 }
 
 }  // namespace simba::redis

@@ -84,7 +84,7 @@ std::shared_ptr<const ConnectionSettings> checked_settings(const RedisOptions& o
   settings->database = options.database;
   settings->client_name = options.client_name;
   settings->tls = options.tls;
-  settings->connect_timeout = options.connect_timeout;
+  settings->connect_timeout = std::min(options.connect_timeout, plan.lease());
   settings->command_timeout = command_timeout;
   settings->scripts = all_scripts();
   settings->masters_only = options.topology == Topology::sentinel;

@@ -38,9 +38,9 @@ Session::Session(const RedisOptions& options, std::shared_ptr<const ConnectionSe
 std::shared_ptr<Router> Session::make_router(const RedisOptions& options,
                                              std::shared_ptr<const ConnectionSettings> settings,
                                              const std::shared_ptr<const Runtime>& runtime) {
-  const OpenConnection open = [loop = io_->loop()](Endpoint endpoint, auto with, auto use,
+  const OpenConnection open = [loop = io_->loop()](const Endpoint& endpoint, auto with, auto use,
                                                    auto events) {
-    return Connection::open(loop, std::move(endpoint), std::move(with), use, std::move(events));
+    return Connection::open(loop, endpoint, std::move(with), use, std::move(events));
   };
   Dialer dialer{.runtime = runtime,
                 .post =
@@ -53,11 +53,13 @@ std::shared_ptr<Router> Session::make_router(const RedisOptions& options,
   const auto grants = grants_of(options);
 
   switch (options.topology) {
-    case Topology::sentinel:
+    case Topology::sentinel: {
       finder_ = std::make_shared<MasterFinder>(options, open);
       dialer.source = finder_;
-      return std::make_shared<FixedRouter>(
-          std::make_shared<Node>(dialer, grants, options.endpoints.front()));
+      auto node = std::make_shared<Node>(dialer, grants, options.endpoints.front());
+      follow_master(options, runtime, open, node);
+      return std::make_shared<FixedRouter>(std::move(node));
+    }
     case Topology::cluster:
       return std::make_shared<ClusterRouter>(
           options.endpoints,
@@ -78,6 +80,37 @@ std::shared_ptr<Router> Session::make_router(const RedisOptions& options,
       std::make_shared<Node>(dialer, grants, options.endpoints.front()));
 }
 
+// A master may be replaced while it is connected to, or while nobody asks it anything. So who it is
+// is asked for again when a connection is made, and sentinels are listened to.
+void Session::follow_master(const RedisOptions& options,
+                            const std::shared_ptr<const Runtime>& runtime,
+                            const OpenConnection& open, const std::shared_ptr<Node>& node) {
+  const auto switched = [weak = std::weak_ptr{node}](const Endpoint& master) {
+    const auto followed = weak.lock();
+    if (followed && followed->endpoint() != master) followed->leave();
+  };
+  // Sentinels may be at odds for a while. Then the second opinion counts, and not a third.
+  const auto check = [switched, finder = std::weak_ptr{finder_}, weak = std::weak_ptr{node},
+                      doubted = std::make_shared<bool>(false)] {
+    const auto asked = finder.lock();
+    if (!asked) return;
+    asked->find([switched, weak, doubted](const std::variant<Endpoint, Error>& found) {
+      const auto* master = std::get_if<Endpoint>(&found);
+      const auto followed = weak.lock();
+      if (master == nullptr || !followed) return;
+      const bool differs = followed->endpoint() != *master;
+      if (!std::exchange(*doubted, differs)) switched(*master);
+    });
+  };
+  sentinels_ = std::make_shared<SentinelWatch>(
+      options, runtime, open,
+      SentinelWatch::Events{.on_listening = check, .on_switched = switched});
+  node->on_connected([check, weak = std::weak_ptr{sentinels_}] {
+    if (const auto sentinels = weak.lock()) sentinels->start();
+    check();
+  });
+}
+
 std::unique_ptr<engine::Watch> Session::watch(const engine::LeaseRequest& request,
                                               engine::NoticeHandler handler) {
   return watches_->add(context_->router, request, std::move(handler));
@@ -85,6 +118,7 @@ std::unique_ptr<engine::Watch> Session::watch(const engine::LeaseRequest& reques
 
 void Session::close() {
   context_->router->close();
+  if (sentinels_) sentinels_->close();
   io_->post([finder = finder_] {
     if (finder) finder->close();
   });

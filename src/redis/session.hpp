@@ -8,6 +8,7 @@
 #include "redis/routed_watches.hpp"
 #include "redis/router.hpp"
 #include "redis/script_request.hpp"
+#include "redis/sentinel_watch.hpp"
 #include "simba/core/runtime.hpp"
 #include "simba/redis/redis_options.hpp"
 
@@ -38,9 +39,13 @@ class Session {
                                       std::shared_ptr<const ConnectionSettings> settings,
                                       const std::shared_ptr<const Runtime>& runtime);
 
+  void follow_master(const RedisOptions& options, const std::shared_ptr<const Runtime>& runtime,
+                     const OpenConnection& open, const std::shared_ptr<Node>& node);
+
   const std::shared_ptr<IoThread> io_;
   const std::shared_ptr<RoutedWatches> watches_;
   std::shared_ptr<MasterFinder> finder_;  // with sentinels; touched on the thread of io_ only
+  std::shared_ptr<SentinelWatch> sentinels_;
   std::shared_ptr<const RequestContext> context_;
 };
 

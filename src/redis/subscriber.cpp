@@ -203,6 +203,7 @@ void Subscriber::tick() {
     const LocalTime now = dialer_.runtime->clock->now();
     const std::lock_guard lock{mutex_};
     if (closed_) return;
+    due_ = never;
     const LocalTime unanswered = subscriptions_.unanswered_since();
     if (unanswered != never && now - unanswered >= dialer_.settings->command_timeout) {
       dead = hang_up();
@@ -210,6 +211,7 @@ void Subscriber::tick() {
     subscriptions_.tick(now, effects);
     send(effects);
     keep_up();
+    arm();
   }
   if (dead) dead->close();
   report(effects);
@@ -223,12 +225,15 @@ void Subscriber::arm() {
     });
   }
   if (subscriptions_.empty()) {
+    due_ = never;
     timer_->cancel();
     return;
   }
   const LocalTime now = dialer_.runtime->clock->now();
   LocalTime due = now + subscriptions_.interval();
   if (!connection_ && !dialing_) due = std::clamp(gate_.opens_at(), now, due);
+  if (due >= due_) return;  // never later: whoever comes and goes must not put it off
+  due_ = due;
   timer_->arm(due);
 }
 

@@ -75,6 +75,7 @@ class Subscriber : public std::enable_shared_from_this<Subscriber> {
   std::optional<Endpoint> endpoint_;
   detail::ConnectGate gate_;
   std::unique_ptr<Timer> timer_;
+  LocalTime due_ = never;  // of timer_
 };
 
 }  // namespace simba::redis

@@ -54,6 +54,8 @@ struct RedisOptions {
   int wait_replicas = 0;
   std::chrono::milliseconds wait_timeout{500};
 
+  /// From the name of the host to the log-in. Where the lease is shorter it takes no longer than
+  /// that.
   std::chrono::milliseconds connect_timeout{2'000};
 
   /// A command without an answer counts as failed, and its connection as broken, after this time.

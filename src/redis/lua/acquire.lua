@@ -17,9 +17,10 @@ local function drop_the_dead()
 end
 
 local owner = redis.call('GET', lock)
+local last = last_acquisition()
 
 if not owner or owner == id then
-  local answer = make_owner(id, ttl, transition)
+  local answer = make_owner(id, ttl, transition, last)
   if is_queue_there() then
     leave(id)
   end
@@ -27,7 +28,7 @@ if not owner or owner == id then
   return answer
 end
 
-local answer = held_by(owner)
+local answer = held_by(owner, last)
 drop_the_dead()
 redis.call('ZADD', queue, 'NX', time[1], id)
 redis.call('ZADD', line, 'NX', string.format('%.0f', now), id)

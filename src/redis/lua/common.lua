@@ -31,22 +31,27 @@ local function free()
   return { '', '0', 0, 0, 0, time[1], time[2] }
 end
 
-local function held_by(owner)
-  local last = redis.call('HMGET', fence, 'owner', 'token', 'ttl', 'transition')
+-- Our newest acquisition. Its token is the last one, whoever owns the mutex now.
+local function last_acquisition()
+  local found = redis.call('HMGET', fence, 'owner', 'token', 'ttl', 'transition')
+  return { owner = found[1], token = found[2], ttl = found[3], transition = found[4] }
+end
+
+local function held_by(owner, last)
   local left = redis.call('PTTL', lock)
-  if last[1] ~= owner then
+  if last.owner ~= owner then
     return held(owner, '0', left, 0, 0)
   end
-  return held(owner, last[2], left, last[3], last[4])
+  return held(owner, last.token, left, last.ttl, last.transition)
 end
 
 local function keep_fence(lease)
   redis.call('PEXPIRE', fence, string.format('%.0f', lease + fence_kept))
 end
 
-local function make_owner(id, ttl, transition)
+local function make_owner(id, ttl, transition, last)
   local lease = ttl + transition
-  local token = next_token(redis.call('HGET', fence, 'token'))
+  local token = next_token(last.token)
   redis.call('SET', lock, id, 'PX', string.format('%.0f', lease))
   redis.call('HSET', fence, 'owner', id, 'token', token, 'ttl', ttl, 'transition', transition)
   keep_fence(lease)

@@ -11,18 +11,18 @@ if not owner then
   return free()
 end
 
-local answer = held_by(owner)
+local last = last_acquisition()
 if owner ~= id then
-  return answer
+  return held_by(owner, last)
 end
-if answer[2] == '0' then  -- the fence was evicted or deleted
-  return make_owner(id, ttl, transition)
+if last.owner ~= id then  -- the fence was evicted or deleted
+  return make_owner(id, ttl, transition, last)
 end
 
 local lease = ttl + transition
 redis.call('PEXPIRE', lock, string.format('%.0f', lease))
 keep_fence(lease)
-if answer[4] ~= tonumber(ttl) or answer[5] ~= tonumber(transition) then
+if last.ttl ~= ttl or last.transition ~= transition then
   redis.call('HSET', fence, 'ttl', ttl, 'transition', transition)
 end
-return held(id, answer[2], lease, ttl, transition)
+return held(id, last.token, lease, ttl, transition)

@@ -6,13 +6,14 @@
 -- to its inbox tells it. One of the JVM library is told to try. Who does not listen is passed over.
 
 local id, token, releases = unpack(ARGV)
+local last = last_acquisition()
 
 local function grant(who, waiter)
   local inbox, number, ttl, transition = string.match(waiter, '^(%S+) (%d+) (%d+) (%d+)$')
   if not inbox or not is_heard(inbox) then
     return nil
   end
-  local answer = make_owner(who, ttl, transition)
+  local answer = make_owner(who, ttl, transition, last)
   local at = string.format('%.0f', math.floor(now / 1000))
   redis.call('PUBLISH', inbox,
     table.concat({ 'granted', number, answer[2], ttl, transition, at }, ' '))
@@ -23,10 +24,11 @@ end
 -- The second decides between ours and others, and the microsecond among ours.
 local function next_in_line(place)
   local first = redis.call('ZRANGE', queue, place, place)[1]
-  if first and redis.call('HEXISTS', waiters, first) == 0 then
+  local ours, waiter, since = waiter_at(place)
+  if first and first ~= ours and redis.call('HEXISTS', waiters, first) == 0 then
     return first, nil
   end
-  return waiter_at(place)
+  return ours, waiter, since
 end
 
 local function pass_on()
@@ -53,20 +55,19 @@ local function pass_on()
 end
 
 local owner = redis.call('GET', lock)
-local answer = owner and held_by(owner) or free()
-local mine = owner == id and token ~= '0' and (answer[2] == token or answer[2] == '0')
-if mine then
-  redis.call('DEL', lock)
-end
-if is_queue_there() then
-  leave(id)
-end
+local mine = owner == id and token ~= '0' and (last.owner ~= id or last.token == token)
+
 if not mine then
-  return answer
+  if is_queue_there() then
+    leave(id)
+  end
+  return owner and held_by(owner, last) or free()
 end
-answer = pass_on()
-if answer then
-  return answer
+
+local passed_on = is_queue_there() and pass_on()
+if passed_on then
+  return passed_on
 end
+redis.call('DEL', lock)
 redis.call('PUBLISH', releases, 'released@@' .. id)
 return free()

@@ -19,11 +19,13 @@ namespace {
 
 /// What the user of a Simba factory may do on a sentinel.
 constexpr std::string_view simba_rights_on_sentinel =
-    "-@all +sentinel|get-master-addr-by-name +client|setname +ping";
+    "-@all +sentinel|get-master-addr-by-name +client|setname +ping +subscribe &+switch-master";
 
+/// The default user can not log in but keeps its rights: without them a server that starts does not
+/// carry out what scripts have written to its AOF.
 std::string users(std::string_view rights) {
   return fmt::format(
-      "user default off\n"
+      "user default off ~* &* +@all\n"
       "user simba reset on >{0} {1}\n"
       "user admin reset on >{0} ~* &* +@all\n",
       test_password, rights);
@@ -105,7 +107,8 @@ class Redis : public RedisFamily {
 
  protected:
   std::string contents() const override {
-    return users(redis::required_acl) + fmt::format("masteruser admin\nmasterauth {}\n", test_password);
+    return users(redis::required_acl) +
+           fmt::format("masteruser admin\nmasterauth {}\n", test_password);
   }
 
   void add_own(const Home& /*home*/, std::vector<std::string>& words) const override {

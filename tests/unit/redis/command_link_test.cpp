@@ -105,6 +105,27 @@ TEST_F(RedisCommandLink, LeavingAServerNeedsNoPause) {
   EXPECT_EQ(opened(), 2U);
 }
 
+TEST_F(RedisCommandLink, AServerCanBeLeftWhileItIsConnectedTo) {
+  send("A");
+  auto& slow = connection();
+  link_->leave();
+  EXPECT_TRUE(slow.closed());
+  EXPECT_THAT(answers_, ElementsAre("A: the connection was closed"));
+  send("B");
+  EXPECT_EQ(opened(), 2U);
+}
+
+TEST_F(RedisCommandLink, WhatWaitsForASearchThatIsGivenUpIsSentToWhatTheNextOneFinds) {
+  fake_.source->held = true;
+  send("A");
+  link_->leave();
+  fake_.world.run_ready();
+  EXPECT_EQ(fake_.source->searches, 2);
+  fake_.source->let_go();
+  ASSERT_EQ(opened(), 1U);
+  EXPECT_THAT(connection().take_sent(), ElementsAre("A"));
+}
+
 TEST_F(RedisCommandLink, NewsOfAnEarlierConnectionAreNotHeard) {
   send("A");
   auto& old = connection();

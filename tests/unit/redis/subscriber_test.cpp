@@ -1,5 +1,6 @@
 #include "redis/subscriber.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <memory>
 #include <string>
@@ -104,6 +105,20 @@ TEST_F(RedisSubscriber, AConnectionThatIsSilentIsLeftForAnother) {
   fake_.world.advance(3s);
   EXPECT_TRUE(fake_.connections.opened[0]->closed());
   EXPECT_EQ(opened(), 2U);
+}
+
+TEST_F(RedisSubscriber, ThoseWhoComeAndGoDoNotPutOffThePings) {
+  auto watching = watch();
+  connection().become_ready();
+  serve();
+  sent_.clear();
+  for (int i = 0; i < 50; ++i) {
+    watching.reset();
+    fake_.world.advance(100ms);
+    watching = watch();
+    serve();
+  }
+  EXPECT_GE(std::count(sent_.begin(), sent_.end(), "PING"), 4);
 }
 
 TEST_F(RedisSubscriber, NobodyIsListenedForWhenNobodyWatches) {
