@@ -1,0 +1,73 @@
+#pragma once
+
+#include <arpa/inet.h>
+#include <array>
+#include <cstdint>
+#include <netinet/in.h>
+#include <poll.h>
+#include <stdexcept>
+#include <stop_token>
+#include <string>
+#include <sys/socket.h>
+#include <thread>
+#include <unistd.h>
+#include <utility>
+#include <vector>
+
+namespace simba::redis::test {
+
+/// Listens, and answers whatever it is sent with the same text.
+class Parrot {
+ public:
+  explicit Parrot(std::string text) : text_{std::move(text)} {
+    listener_ = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t size = sizeof address;
+    auto* const plain = reinterpret_cast<sockaddr*>(&address);
+    if (::bind(listener_, plain, size) != 0 || ::listen(listener_, 8) != 0 ||
+        ::getsockname(listener_, plain, &size) != 0) {
+      throw std::runtime_error{"no socket"};
+    }
+    port_ = ntohs(address.sin_port);
+    thread_ = std::jthread{[this](const std::stop_token& stop) { serve(stop); }};
+  }
+  Parrot(const Parrot&) = delete;
+  Parrot& operator=(const Parrot&) = delete;
+  ~Parrot() {
+    thread_ = {};
+    ::close(listener_);
+  }
+
+  std::uint16_t port() const { return port_; }
+
+ private:
+  void serve(const std::stop_token& stop) const {
+    std::vector<pollfd> open{{listener_, POLLIN, 0}};
+    while (!stop.stop_requested()) {
+      if (::poll(open.data(), open.size(), 10) <= 0) continue;
+      if (open[0].revents != 0) {
+        open.push_back({::accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC), POLLIN, 0});
+      }
+      for (std::size_t i = 1; i < open.size(); ++i) {
+        std::array<char, 4'096> buffer{};
+        if (open[i].revents == 0) continue;
+        if (::recv(open[i].fd, buffer.data(), buffer.size(), 0) <= 0 ||
+            ::send(open[i].fd, text_.data(), text_.size(), MSG_NOSIGNAL) < 0) {
+          ::close(std::exchange(open[i].fd, -1));
+        }
+      }
+    }
+    for (std::size_t i = 1; i < open.size(); ++i) {
+      if (open[i].fd != -1) ::close(open[i].fd);
+    }
+  }
+
+  const std::string text_;
+  int listener_ = -1;
+  std::uint16_t port_ = 0;
+  std::jthread thread_;
+};
+
+}  // namespace simba::redis::test
