@@ -6,7 +6,7 @@ set -euo pipefail
 
 build=(g++ cmake ninja-build libasio-dev libspdlog-dev libfmt-dev
        libsqlite3-dev libpq-dev libmariadb-dev libhiredis-dev libssl-dev
-       libgtest-dev libgmock-dev libbenchmark-dev)
+       libgtest-dev libgmock-dev libbenchmark-dev liblua5.1-0-dev)
 servers=(postgresql-15 mariadb-server redis-server redis-sentinel redis-tools
          python3-redis openssl)
 lint=(clang-format clang-tidy-16 cppcheck)

@@ -112,14 +112,26 @@ void ContentionMachine::release_answered(const Answered& event, bool newest, Loc
   }
 }
 
-// Only a grant matters: the store has made us owner although we no longer wait for that answer.
+// Requests may overtake each other on their way. So what we no longer wait for can have made us
+// owner, put us in the queue, or taken us out of it.
 void ContentionMachine::answered_out_of_epoch(const Answered& event, LocalTime now,
                                               Actions& actions) {
   const LeaseRecord* record = event.answer.record();
-  if (event.request.kind != Request::Kind::acquire || record == nullptr || !is_mine(*record)) {
-    return;
+  if (record == nullptr) return;
+  switch (event.request.kind) {
+    case Request::Kind::acquire:
+      if (is_mine(*record)) {
+        give_back(record->fencing_token, now, actions);
+      } else if (phase_ != Phase::contending && !lease_held_) {
+        give_back(0, now, actions);
+      }
+      break;
+    case Request::Kind::release:
+      if (phase_ == Phase::contending) hint(now);
+      break;
+    case Request::Kind::guard:
+      break;
   }
-  give_back(record->fencing_token, now, actions);
 }
 
 void ContentionMachine::request_failed(const Error& error, LocalTime now, Actions& actions) {

@@ -17,6 +17,7 @@ struct Dialer {
   OpenConnection open;
   std::shared_ptr<EndpointSource> source;
   std::shared_ptr<const ConnectionSettings> settings;
+  Topology topology = Topology::single;
 };
 
 }  // namespace simba::redis

@@ -2,14 +2,18 @@
 
 #include <utility>
 
+#include "redis/script.hpp"
+
 namespace simba::redis {
 
-Node::Node(const Dialer& dialer, Subscriptions::Grants grants, Endpoint expected)
+Node::Node(const Dialer& dialer, Subscriptions::Grants grants, Endpoint expected,
+           Confirmation confirmation)
     : whereabouts_{std::make_shared<Whereabouts>()},
       subscriber_{std::make_shared<Subscriber>(dialer, grants)},
       commands_{std::make_shared<CommandLink>(
-          dialer, [whereabouts = whereabouts_,
-                   subscriber = std::weak_ptr{subscriber_}](const Endpoint& endpoint) {
+          dialer,
+          [whereabouts = whereabouts_,
+           subscriber = std::weak_ptr{subscriber_}](const Endpoint& endpoint) {
             std::function<void()> told;
             {
               const std::lock_guard lock{whereabouts->mutex};
@@ -18,8 +22,18 @@ Node::Node(const Dialer& dialer, Subscriptions::Grants grants, Endpoint expected
             }
             if (const auto alive = subscriber.lock()) alive->follow(endpoint);
             if (told) told();
-          })} {
+          })},
+      replicated_{std::make_shared<ReplicatedBatches>(commands_, confirmation)} {
   whereabouts_->endpoint = std::move(expected);
+  subscriber_->on_unclaimed([weak = std::weak_ptr{commands_},
+                             topology = dialer.topology](const Subscriptions::Unclaimed& grant) {
+    const auto commands = weak.lock();
+    if (!commands) return;
+    const auto release = ScriptCall::release(
+        {.mutex = grant.mutex, .contender_id = grant.contender_id}, grant.token, topology);
+    // Where it fails the lease runs out.
+    commands->send(release.by_text(), 1, [](const Replies& /*replies*/) {});
+  });
 }
 
 void Node::on_connected(std::function<void()> told) {

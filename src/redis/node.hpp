@@ -7,6 +7,7 @@
 
 #include "redis/command_link.hpp"
 #include "redis/dialer.hpp"
+#include "redis/replicated_batches.hpp"
 #include "redis/subscriber.hpp"
 
 namespace simba::redis {
@@ -17,9 +18,13 @@ namespace simba::redis {
 class Node {
  public:
   /// `expected` is where it should be, for messages until a connection tells where it is.
-  Node(const Dialer& dialer, Subscriptions::Grants grants, Endpoint expected);
+  Node(const Dialer& dialer, Subscriptions::Grants grants, Endpoint expected,
+       Confirmation confirmation = {});
 
   CommandLink& commands() const noexcept { return *commands_; }
+
+  /// For commands that replicas are to confirm.
+  ReplicatedBatches& replicated() const noexcept { return *replicated_; }
   Subscriber& subscriber() const noexcept { return *subscriber_; }
 
   /// Where the commands go.
@@ -46,6 +51,7 @@ class Node {
   const std::shared_ptr<Whereabouts> whereabouts_;
   const std::shared_ptr<Subscriber> subscriber_;
   const std::shared_ptr<CommandLink> commands_;
+  const std::shared_ptr<ReplicatedBatches> replicated_;
 };
 
 }  // namespace simba::redis

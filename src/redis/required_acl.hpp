@@ -9,8 +9,8 @@ namespace simba::redis {
 inline constexpr std::string_view required_acl =
     "~simba:* &simba:* "
     "+evalsha +eval +script|load "
-    "+time +get +set +del +exists +pexpire +pttl +hget +hmget +hset +hdel +hexists "
-    "+zadd +zrem +zrange +publish +pubsub|numsub "
+    "+time +get +set +del +exists +pexpire +pttl +persist +hget +hmget +hset +hdel "
+    "+zadd +zrem +zrange +zcard +publish +pubsub|numsub "
     "+subscribe +unsubscribe +ping +select +client|setname "
     "+role +wait +cluster|slots +asking";
 

@@ -16,18 +16,10 @@ class RoutedWatches::Routed {
         slot_{slot_of(lock_name(request_.mutex))},
         handler_{std::move(handler)} {}
 
+  /// Where the slot moves meanwhile, whoever comes last sees where it is.
   void follow() {
-    const auto node = router_->node_for(slot_);
-    {
-      const std::lock_guard lock{mutex_};
-      if (ended_ || node == node_) return;
-      node_ = node;
+    while (follow_once()) {
     }
-    // With no lock held: it may call the handler, and that may end this watch.
-    auto watch = node->subscriber().watch(request_, handler_);
-    const std::lock_guard lock{mutex_};
-    if (!ended_ && node == node_) std::swap(watch, watch_);
-    // The old one, or the new one where it came too late, ends after the lock.
   }
 
   void end() {
@@ -38,6 +30,21 @@ class RoutedWatches::Routed {
   }
 
  private:
+  /// False where it listens at the right node already.
+  bool follow_once() {
+    const auto node = router_->node_for(slot_);
+    {
+      const std::lock_guard lock{mutex_};
+      if (ended_ || node == node_) return false;
+      node_ = node;
+    }
+    // With no lock held: it may call the handler, and that may end this watch.
+    auto watch = node->subscriber().watch(request_, handler_);
+    const std::lock_guard lock{mutex_};
+    if (!ended_ && node == node_) std::swap(watch, watch_);
+    return true;  // the old one, or the new one where it came too late, ends after the lock
+  }
+
   // constant after construction
   const std::shared_ptr<Router> router_;
   const engine::LeaseRequest request_;

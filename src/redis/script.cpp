@@ -79,9 +79,11 @@ ScriptCall ScriptCall::guard(const engine::LeaseRequest& request) {
   return call;
 }
 
-ScriptCall ScriptCall::release(const engine::LeaseRequest& request, FencingToken token) {
+ScriptCall ScriptCall::release(const engine::LeaseRequest& request, FencingToken token,
+                               Topology topology) {
   ScriptCall call{Script::release, request.mutex};
-  call.arguments_ = {request.contender_id, std::to_string(token), releases_channel(request.mutex)};
+  call.arguments_ = {request.contender_id, std::to_string(token), releases_channel(request.mutex),
+                     topology == Topology::cluster ? "cluster" : "single"};
   return call;
 }
 

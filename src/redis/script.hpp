@@ -8,6 +8,7 @@
 
 #include "simba/core/time.hpp"
 #include "simba/engine/lease_store.hpp"
+#include "simba/redis/redis_options.hpp"
 
 namespace simba::redis {
 
@@ -34,7 +35,8 @@ class ScriptCall {
  public:
   static ScriptCall acquire(const engine::LeaseRequest& request, const Place& place);
   static ScriptCall guard(const engine::LeaseRequest& request);
-  static ScriptCall release(const engine::LeaseRequest& request, FencingToken token);
+  static ScriptCall release(const engine::LeaseRequest& request, FencingToken token,
+                            Topology topology);
   static ScriptCall retrieve(const std::string& mutex);
 
   /// By its hash, or with its whole text where the server does not know it.

@@ -44,15 +44,14 @@ void ScriptRequest::send_to(const std::shared_ptr<Node>& node, Asking asking) {
     ++replies;
   }
   commands += whole_script_ ? call.by_text() : call.by_hash();
+  RepliesHandler handler = [self = shared_from_this(), node, asking](const Replies& answer) {
+    self->replied(node, asking, answer);
+  };
   if (is_counted_by_replicas()) {
-    commands += command({"WAIT", std::to_string(context_->wait_replicas),
-                         std::to_string(context_->wait_timeout.count())});
-    ++replies;
+    node->replicated().send(std::move(commands), replies, std::move(handler));
+  } else {
+    node->commands().send(std::move(commands), replies, std::move(handler));
   }
-  node->commands().send(std::move(commands), replies,
-                        [self = shared_from_this(), node, asking](const Replies& answer) {
-                          self->replied(node, asking, answer);
-                        });
 }
 
 ScriptCall ScriptRequest::call_at(const Node& node) const {
@@ -63,7 +62,7 @@ ScriptCall ScriptRequest::call_at(const Node& node) const {
     case Kind::guard:
       return ScriptCall::guard(request_);
     case Kind::release:
-      return ScriptCall::release(request_, token_);
+      return ScriptCall::release(request_, token_, context_->topology);
     case Kind::retrieve:
       break;
   }
@@ -71,7 +70,7 @@ ScriptCall ScriptRequest::call_at(const Node& node) const {
 }
 
 bool ScriptRequest::is_counted_by_replicas() const noexcept {
-  return context_->wait_replicas > 0 && (kind_ == Kind::acquire || kind_ == Kind::guard);
+  return context_->confirmation.replicas > 0 && (kind_ == Kind::acquire || kind_ == Kind::guard);
 }
 
 void ScriptRequest::replied(const std::shared_ptr<Node>& node, Asking asking,
@@ -96,12 +95,12 @@ void ScriptRequest::replied(const std::shared_ptr<Node>& node, Asking asking,
       handler_(to_error(parse_server_error(wait.text), node->where()));
       return;
     }
-    if (wait.integer < context_->wait_replicas) {
+    if (wait.integer < context_->confirmation.replicas) {
       handler_(Error{ErrorKind::in_doubt,
                      fmt::format("{} of {} replicas have confirmed within {} ms, so it does not "
                                  "count; check the replicas of {}, or ask for fewer",
-                                 wait.integer, context_->wait_replicas,
-                                 context_->wait_timeout.count(), node->where())});
+                                 wait.integer, context_->confirmation.replicas,
+                                 context_->confirmation.timeout.count(), node->where())});
       return;
     }
   }

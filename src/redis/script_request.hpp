@@ -13,8 +13,8 @@ namespace simba::redis {
 /// What all requests of a store need. Constant.
 struct RequestContext {
   std::shared_ptr<Router> router;
-  int wait_replicas = 0;
-  std::chrono::milliseconds wait_timeout{0};
+  Topology topology = Topology::single;
+  Confirmation confirmation{};
 };
 
 /// One request to the store: sent, sent with the whole script where the server does not know it,

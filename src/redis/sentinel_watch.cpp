@@ -42,11 +42,12 @@ std::optional<Endpoint> parse_switch(std::string_view payload, std::string_view 
 }
 
 SentinelWatch::SentinelWatch(const RedisOptions& options, std::shared_ptr<const Runtime> runtime,
-                             OpenConnection open, Events events)
+                             Post post, OpenConnection open, Events events)
     : sentinels_{options.endpoints},
       master_name_{options.master_name},
       settings_{sentinel_settings(options)},
       runtime_{std::move(runtime)},
+      post_{std::move(post)},
       open_{std::move(open)},
       events_{std::move(events)} {}
 
@@ -58,7 +59,7 @@ void SentinelWatch::start() {
       if (const auto self = weak.lock()) self->tick();
     });
   }
-  connect();
+  connect_soon();
 }
 
 void SentinelWatch::close() {
@@ -72,6 +73,12 @@ void SentinelWatch::close() {
     if (timer_) timer_->cancel();
   }
   if (connection) connection->close();
+}
+
+void SentinelWatch::connect_soon() {
+  post_([weak = weak_from_this()] {
+    if (const auto self = weak.lock()) self->connect();
+  });
 }
 
 void SentinelWatch::connect() {
@@ -156,7 +163,7 @@ void SentinelWatch::tick() {
       return;
     }
   }
-  connect();
+  connect_soon();
 }
 
 void SentinelWatch::arm() {

@@ -31,7 +31,10 @@ class SentinelWatch : public std::enable_shared_from_this<SentinelWatch> {
     std::function<void(const Endpoint& master)> on_switched{};
   };
 
-  SentinelWatch(const RedisOptions& options, std::shared_ptr<const Runtime> runtime,
+  using Post = std::function<void(std::function<void()>)>;
+
+  /// `post` runs a task on the loop's thread.
+  SentinelWatch(const RedisOptions& options, std::shared_ptr<const Runtime> runtime, Post post,
                 OpenConnection open, Events events);
 
   /// Begins, if it has not begun.
@@ -39,7 +42,8 @@ class SentinelWatch : public std::enable_shared_from_this<SentinelWatch> {
   void close();
 
  private:
-  void connect();
+  void connect_soon();
+  void connect();  // on the loop's thread: what it opens tells nothing before it returns
   void ready(std::uint64_t attempt);
   void received(std::uint64_t attempt, const Reply& reply);
   void failed(std::uint64_t attempt);
@@ -51,6 +55,7 @@ class SentinelWatch : public std::enable_shared_from_this<SentinelWatch> {
   const std::string master_name_;
   const std::shared_ptr<const ConnectionSettings> settings_;
   const std::shared_ptr<const Runtime> runtime_;
+  const Post post_;
   const OpenConnection open_;
   const Events events_;
 

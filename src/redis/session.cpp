@@ -22,6 +22,10 @@ Subscriptions::Grants grants_of(const RedisOptions& options) {
                                    : Subscriptions::Grants::count;
 }
 
+Confirmation confirmation_of(const RedisOptions& options) {
+  return {.replicas = options.wait_replicas, .timeout = options.wait_timeout};
+}
+
 }  // namespace
 
 Session::Session(const RedisOptions& options, std::shared_ptr<const ConnectionSettings> settings,
@@ -31,8 +35,8 @@ Session::Session(const RedisOptions& options, std::shared_ptr<const ConnectionSe
       watches_{std::make_shared<RoutedWatches>()} {
   context_ = std::make_shared<const RequestContext>(
       RequestContext{.router = make_router(options, std::move(settings), runtime),
-                     .wait_replicas = options.wait_replicas,
-                     .wait_timeout = options.wait_timeout});
+                     .topology = options.topology,
+                     .confirmation = confirmation_of(options)});
 }
 
 std::shared_ptr<Router> Session::make_router(const RedisOptions& options,
@@ -49,24 +53,26 @@ std::shared_ptr<Router> Session::make_router(const RedisOptions& options,
                     },
                 .open = open,
                 .source = nullptr,
-                .settings = std::move(settings)};
+                .settings = std::move(settings),
+                .topology = options.topology};
   const auto grants = grants_of(options);
+  const auto confirmation = confirmation_of(options);
 
   switch (options.topology) {
     case Topology::sentinel: {
       finder_ = std::make_shared<MasterFinder>(options, open);
       dialer.source = finder_;
-      auto node = std::make_shared<Node>(dialer, grants, options.endpoints.front());
-      follow_master(options, runtime, open, node);
+      auto node = std::make_shared<Node>(dialer, grants, options.endpoints.front(), confirmation);
+      follow_master(options, dialer, node);
       return std::make_shared<FixedRouter>(std::move(node));
     }
     case Topology::cluster:
       return std::make_shared<ClusterRouter>(
           options.endpoints,
-          [dialer, grants](const Endpoint& endpoint) {
+          [dialer, grants, confirmation](const Endpoint& endpoint) {
             Dialer here = dialer;
             here.source = std::make_shared<FixedEndpoint>(endpoint);
-            return std::make_shared<Node>(here, grants, endpoint);
+            return std::make_shared<Node>(here, grants, endpoint, confirmation);
           },
           runtime->clock,
           [weak = std::weak_ptr{watches_}] {
@@ -77,14 +83,13 @@ std::shared_ptr<Router> Session::make_router(const RedisOptions& options,
   }
   dialer.source = std::make_shared<FixedEndpoint>(options.endpoints.front());
   return std::make_shared<FixedRouter>(
-      std::make_shared<Node>(dialer, grants, options.endpoints.front()));
+      std::make_shared<Node>(dialer, grants, options.endpoints.front(), confirmation));
 }
 
 // A master may be replaced while it is connected to, or while nobody asks it anything. So who it is
 // is asked for again when a connection is made, and sentinels are listened to.
-void Session::follow_master(const RedisOptions& options,
-                            const std::shared_ptr<const Runtime>& runtime,
-                            const OpenConnection& open, const std::shared_ptr<Node>& node) {
+void Session::follow_master(const RedisOptions& options, const Dialer& dialer,
+                            const std::shared_ptr<Node>& node) {
   const auto switched = [weak = std::weak_ptr{node}](const Endpoint& master) {
     const auto followed = weak.lock();
     if (followed && followed->endpoint() != master) followed->leave();
@@ -103,7 +108,7 @@ void Session::follow_master(const RedisOptions& options,
     });
   };
   sentinels_ = std::make_shared<SentinelWatch>(
-      options, runtime, open,
+      options, dialer.runtime, dialer.post, dialer.open,
       SentinelWatch::Events{.on_listening = check, .on_switched = switched});
   node->on_connected([check, weak = std::weak_ptr{sentinels_}] {
     if (const auto sentinels = weak.lock()) sentinels->start();

@@ -39,8 +39,8 @@ class Session {
                                       std::shared_ptr<const ConnectionSettings> settings,
                                       const std::shared_ptr<const Runtime>& runtime);
 
-  void follow_master(const RedisOptions& options, const std::shared_ptr<const Runtime>& runtime,
-                     const OpenConnection& open, const std::shared_ptr<Node>& node);
+  void follow_master(const RedisOptions& options, const Dialer& dialer,
+                     const std::shared_ptr<Node>& node);
 
   const std::shared_ptr<IoThread> io_;
   const std::shared_ptr<RoutedWatches> watches_;

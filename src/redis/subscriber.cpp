@@ -1,11 +1,19 @@
 #include "redis/subscriber.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <utility>
 
 namespace simba::redis {
 
 using Effects = Subscriptions::Effects;
+
+namespace {
+
+/// A connection that has lasted for so long was a good one.
+constexpr std::chrono::seconds steady{5};
+
+}  // namespace
 
 class Subscriber::SubscriberWatch final : public engine::Watch {
  public:
@@ -157,7 +165,7 @@ void Subscriber::ready(std::uint64_t attempt) {
     if (attempt != attempt_) return;
     dialing_ = false;
     ready_ = true;
-    gate_.succeeded();
+    ready_at_ = now;
     subscriptions_.connected(now, effects);
     send(effects);
     arm();
@@ -175,17 +183,23 @@ void Subscriber::received(std::uint64_t attempt, const Reply& reply) {
     send(effects);
   }
   report(effects);
+  if (effects.refused) failed(attempt, *effects.refused);
 }
 
 void Subscriber::failed(std::uint64_t attempt, const Error& error) {
   bool news = false;
+  std::shared_ptr<Connection> connection;
   {
+    const LocalTime now = dialer_.runtime->clock->now();
     const std::lock_guard lock{mutex_};
     if (attempt != attempt_) return;
-    hang_up();  // it is closed already
-    news = gate_.failed(error, dialer_.runtime->clock->now()) && !subscriptions_.empty();
+    // Who breaks again and again is tried less and less often, and told of once.
+    if (ready_ && now - ready_at_ >= steady) gate_.succeeded();
+    connection = hang_up();
+    news = gate_.failed(error, now) && !subscriptions_.empty();
     arm();
   }
+  if (connection) connection->close();
   if (news) {
     dialer_.runtime->log->log(LogLevel::warn,
                               std::string{"changes of mutexes are noticed late until Redis can be "
@@ -244,6 +258,9 @@ void Subscriber::send(Effects& effects) {
 void Subscriber::report(const Effects& effects) const {
   for (const std::string& warning : effects.warnings) {
     dialer_.runtime->log->log(LogLevel::warn, warning);
+  }
+  for (const auto& unclaimed : effects.unclaimed) {
+    if (give_back_) give_back_(unclaimed);
   }
   for (const auto& delivery : effects.deliveries) (*delivery.handler)(delivery.notice);
 }

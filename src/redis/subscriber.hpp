@@ -1,10 +1,12 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
+#include <utility>
 #include <variant>
 
 #include "core/connect_gate.hpp"
@@ -24,7 +26,14 @@ namespace simba::redis {
 /// on the loop's thread or inside `watch`.
 class Subscriber : public std::enable_shared_from_this<Subscriber> {
  public:
+  /// Gives back what was granted to one who does not want it any more.
+  using GiveBack = std::function<void(const Subscriptions::Unclaimed&)>;
+
   Subscriber(Dialer dialer, Subscriptions::Grants grants);
+
+  /// To be set before the first watch.
+  void on_unclaimed(GiveBack give_back) { give_back_ = std::move(give_back); }
+
   ~Subscriber();
   Subscriber(const Subscriber&) = delete;
   Subscriber& operator=(const Subscriber&) = delete;
@@ -63,6 +72,7 @@ class Subscriber : public std::enable_shared_from_this<Subscriber> {
 
   // constant after construction
   const Dialer dialer_;
+  GiveBack give_back_;
 
   std::mutex mutex_;
   // guarded by mutex_
@@ -71,6 +81,7 @@ class Subscriber : public std::enable_shared_from_this<Subscriber> {
   std::uint64_t attempt_ = 0;  // which connection: events of earlier ones are stale
   bool dialing_ = false;       // from the attempt on until it is ready or has failed
   bool ready_ = false;
+  LocalTime ready_at_{};  // while ready_
   std::shared_ptr<Connection> connection_;
   std::optional<Endpoint> endpoint_;
   detail::ConnectGate gate_;

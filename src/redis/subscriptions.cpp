@@ -60,7 +60,7 @@ Subscriptions::WatchId Subscriptions::add(const engine::LeaseRequest& request,
   entry.unused_since = never;
   watches_.emplace(id, &entry);
   if (entry.grant) {
-    effects.deliveries.push_back({.handler = shared, .notice = *entry.grant});
+    effects.deliveries.push_back({.handler = shared, .notice = entry.grant->notice});
     entry.grant.reset();
   } else if (is_ready(entry) && !entry.covered) {
     effects.deliveries.push_back({.handler = shared, .notice = {}});
@@ -83,8 +83,13 @@ Place Subscriptions::place_for(const std::string& mutex, const std::string& cont
   const auto found = entries_.find({mutex, contender_id});
   if (found == entries_.end()) return {};
   Entry& entry = *found->second;
-  entry.grant.reset();  // of a wait that is over
-  if (entry.handlers.empty()) entry.unused_since = now;
+  if (entry.handlers.empty()) {
+    // A new wait, perhaps of another service: what was granted to the one before is not for it.
+    entry.grant.reset();
+    entry.unused_since = now;
+    waiters_.erase(entry.number);
+    number(entry);
+  }
   entry.covered = is_ready(entry);
   return entry.covered ? Place{.inbox = inbox_, .number = entry.number} : Place{};
 }
@@ -101,9 +106,7 @@ Subscriptions::Entry& Subscriptions::entry_for(const engine::LeaseRequest& reque
     entry.channels = {lock_name(entry.mutex), releases_channel(entry.mutex)};
   } else {
     entry.channels = {waiter_channel(entry.mutex, entry.contender_id)};
-    do {
-      entry.number = random_->next() >> 1U;
-    } while (entry.number == 0 || !waiters_.emplace(entry.number, &entry).second);
+    number(entry);
     const nanoseconds lease = request.ttl + request.transition;
     interval_ = std::min(interval_, std::clamp(lease / 16, shortest_interval, longest_interval));
   }
@@ -120,7 +123,18 @@ Subscriptions::Entry& Subscriptions::entry_for(const engine::LeaseRequest& reque
   return entry;
 }
 
+void Subscriptions::number(Entry& waiter) {
+  do {
+    waiter.number = random_->next() >> 1U;
+  } while (waiter.number == 0 || !waiters_.emplace(waiter.number, &waiter).second);
+}
+
 void Subscriptions::drop(std::map<Key, std::unique_ptr<Entry>>::iterator entry, Effects& effects) {
+  if (const auto& grant = entry->second->grant) {
+    effects.unclaimed.push_back({.mutex = entry->second->mutex,
+                                 .contender_id = entry->second->contender_id,
+                                 .token = grant->token});
+  }
   std::vector<std::string_view> unused;
   for (const std::string& name : entry->second->channels) {
     const auto channel = channels_.find(name);
@@ -196,8 +210,7 @@ void Subscriptions::received(const Reply& reply, std::string_view where, LocalTi
                              Effects& effects) {
   if (!connected_) return;
   if (reply.is(Reply::Type::error)) {
-    const Error error = to_error(parse_server_error(reply.text), where);
-    warn(fmt::format("changes of mutexes are noticed late: {}", error.what()), now, effects);
+    effects.refused = to_error(parse_server_error(reply.text), where);
     return;
   }
   std::visit([&](const auto& message) { on(message, now, effects); }, parse_message(reply));
@@ -248,7 +261,7 @@ void Subscriptions::on(const Published& message, LocalTime now, Effects& effects
     return;
   }
   if (grant != nullptr) {
-    granted(*grant, now, effects);
+    granted(*grant, effects);
     return;
   }
   const auto channel = channels_.find(message.channel);
@@ -259,9 +272,17 @@ void Subscriptions::on(const Published& message, LocalTime now, Effects& effects
   }
 }
 
-void Subscriptions::granted(const Grant& grant, LocalTime /*now*/, Effects& effects) {
+void Subscriptions::granted(const Grant& grant, Effects& effects) {
   const auto waiter = waiters_.find(grant.number);
-  if (waiter == waiters_.end()) return;  // who asks again, or stops, will be told that it owns
+  const bool wanted = waiter != waiters_.end() && waiter->second->mutex == grant.mutex &&
+                      waiter->second->contender_id == grant.contender_id &&
+                      (!waiter->second->handlers.empty() || waiter->second->covered);
+  if (!wanted) {
+    // It stopped, and the store has not heard of it or hears of it too late.
+    effects.unclaimed.push_back(
+        {.mutex = grant.mutex, .contender_id = grant.contender_id, .token = grant.token});
+    return;
+  }
   Entry& entry = *waiter->second;
   Notice notice;
   if (grants_ == Grants::count && heard_) {
@@ -277,7 +298,7 @@ void Subscriptions::granted(const Grant& grant, LocalTime /*now*/, Effects& effe
     record.counted_from = heard_;
   }
   if (entry.handlers.empty()) {
-    entry.grant = notice;
+    entry.grant = {.token = grant.token, .notice = notice};
   } else {
     tell(entry, notice, effects);
   }

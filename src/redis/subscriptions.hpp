@@ -44,10 +44,19 @@ class Subscriptions {
     engine::Notice notice;
   };
 
+  /// Something was granted to one who does not want it any more.
+  struct Unclaimed {
+    std::string mutex;
+    std::string contender_id;
+    FencingToken token = 0;
+  };
+
   /// What a call wants done, in this order.
   struct Effects {
     std::string commands{};               ///< to be sent as they are
     std::vector<std::string> warnings{};  ///< for the log
+    std::optional<Error> refused{};       ///< the connection is of no use: to be made anew
+    std::vector<Unclaimed> unclaimed{};   ///< to be given back
     std::vector<Delivery> deliveries{};   ///< to be called with no lock held
   };
 
@@ -87,6 +96,11 @@ class Subscriptions {
   bool empty() const noexcept { return entries_.empty(); }
 
  private:
+  /// Came before the watch that it is for.
+  struct EarlyGrant {
+    FencingToken token = 0;
+    engine::Notice notice{};
+  };
   /// A waiter, or all observers of one mutex.
   struct Entry {
     std::string mutex;
@@ -96,7 +110,7 @@ class Subscriptions {
     std::map<WatchId, std::shared_ptr<const engine::NoticeHandler>> handlers{};
     LocalTime unused_since = never;  ///< since when it has no handler
     bool covered = false;            ///< nothing can have been missed since it was given its place
-    std::optional<engine::Notice> grant{};  ///< came before the watch that it is for
+    std::optional<EarlyGrant> grant{};
   };
   struct Channel {
     std::vector<Entry*> users{};
@@ -105,6 +119,7 @@ class Subscriptions {
   using Key = std::pair<std::string, std::string>;  // mutex, contender id
 
   Entry& entry_for(const engine::LeaseRequest& request, LocalTime now, Effects& effects);
+  void number(Entry& waiter);
   void drop(std::map<Key, std::unique_ptr<Entry>>::iterator entry, Effects& effects);
   bool is_ready(const Entry& entry) const;
   static void tell(const Entry& entry, const engine::Notice& notice, Effects& effects);
@@ -118,7 +133,7 @@ class Subscriptions {
   void on(const Published& message, LocalTime now, Effects& effects);
   void on(const Pong& message, LocalTime now, Effects& effects);
   void on(const Unknown& message, LocalTime now, Effects& effects);
-  void granted(const Grant& grant, LocalTime now, Effects& effects);
+  void granted(const Grant& grant, Effects& effects);
   void warn(std::string text, LocalTime now, Effects& effects);
 
   const std::shared_ptr<Random> random_;

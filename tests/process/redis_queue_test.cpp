@@ -43,9 +43,9 @@ class RedisQueue : public ::testing::Test {
   /// Waits until so many are in the queue, and all that are ours listen.
   void wait_for_length(int length_wanted) {
     ASSERT_TRUE(eventually([&] {
+      if (length() != std::to_string(length_wanted)) return false;
       const auto waiters = console_.ask({"HVALS", owner_key(mutex_) + ":waiters"}).texts();
-      return length() == std::to_string(length_wanted) &&
-             std::none_of(waiters.begin(), waiters.end(),
+      return std::none_of(waiters.begin(), waiters.end(),
                           [](const auto& waiter) { return waiter.starts_with('-'); });
     })) << length();
   }

@@ -20,12 +20,10 @@ local owner = redis.call('GET', lock)
 local last = last_acquisition()
 
 if not owner or owner == id then
-  local answer = make_owner(id, ttl, transition, last)
   if is_queue_there() then
     leave(id)
   end
-  redis.call('PUBLISH', lock, 'acquired@@' .. id)
-  return answer
+  return make_owner(id, ttl, transition, last)
 end
 
 local answer = held_by(owner, last)
@@ -33,9 +31,14 @@ drop_the_dead()
 redis.call('ZADD', queue, 'NX', time[1], id)
 redis.call('ZADD', line, 'NX', string.format('%.0f', now), id)
 redis.call('HSET', waiters, id, table.concat({ inbox, number, ttl, transition }, ' '))
--- Whoever waits asks again when the lease ends, and so keeps these. A queue of dead ends.
-local kept = string.format('%.0f', math.max(redis.call('PTTL', queue), answer[3] + 60000))
-redis.call('PEXPIRE', queue, kept)
+-- Whoever waits asks again when the lease ends, and so keeps these. A queue of dead ends. What the
+-- JVM library waits in does not.
+local kept = string.format('%.0f', math.max(redis.call('PTTL', line), answer[3] + 60000))
 redis.call('PEXPIRE', line, kept)
 redis.call('PEXPIRE', waiters, kept)
+if redis.call('ZCARD', queue) > redis.call('ZCARD', line) then
+  redis.call('PERSIST', queue)
+else
+  redis.call('PEXPIRE', queue, kept)
+end
 return answer

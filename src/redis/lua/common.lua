@@ -49,12 +49,18 @@ local function keep_fence(lease)
   redis.call('PEXPIRE', fence, string.format('%.0f', lease + fence_kept))
 end
 
-local function make_owner(id, ttl, transition, last)
+-- Tells everyone and makes it so. What may be refused comes first: a script that fails half-way
+-- must not leave an owner behind that does not know it. `tell` tells the owner itself.
+local function make_owner(id, ttl, transition, last, tell)
   local lease = ttl + transition
   local token = next_token(last.token)
-  redis.call('SET', lock, id, 'PX', string.format('%.0f', lease))
   redis.call('HSET', fence, 'owner', id, 'token', token, 'ttl', ttl, 'transition', transition)
   keep_fence(lease)
+  redis.call('PUBLISH', lock, 'acquired@@' .. id)
+  if tell then
+    tell(token)
+  end
+  redis.call('SET', lock, id, 'PX', string.format('%.0f', lease))
   return held(id, token, lease, ttl, transition)
 end
 

@@ -1,11 +1,13 @@
 -- Ends an ownership, if the contender has it under this very token, and passes the mutex on. In any
 -- case the contender waits no longer.
--- ARGV: id, token ('0': none, it only leaves the queue), channel that tells of releases
+-- ARGV: id, token ('0': none, it only leaves the queue), channel that tells of releases, 'cluster' or
+--       'single'
 --
 -- The next one is who has waited longest. One of ours becomes the owner here and now, and a message
--- to its inbox tells it. One of the JVM library is told to try. Who does not listen is passed over.
+-- to its inbox tells it. One of the JVM library is told to try. Who does not listen is passed over;
+-- in a cluster that can not be known of the JVM library's, which may listen at any node.
 
-local id, token, releases = unpack(ARGV)
+local id, token, releases, servers = unpack(ARGV)
 local last = last_acquisition()
 
 local function grant(who, waiter)
@@ -13,20 +15,22 @@ local function grant(who, waiter)
   if not inbox or not is_heard(inbox) then
     return nil
   end
-  local answer = make_owner(who, ttl, transition, last)
-  local at = string.format('%.0f', math.floor(now / 1000))
-  redis.call('PUBLISH', inbox,
-    table.concat({ 'granted', number, answer[2], ttl, transition, at }, ' '))
-  redis.call('PUBLISH', lock, 'acquired@@' .. who)
-  return answer
+  return make_owner(who, ttl, transition, last, function(its_token)
+    local at = string.format('%.0f', math.floor(now / 1000))
+    redis.call('PUBLISH', inbox, table.concat(
+      { 'granted', number, its_token, ttl, transition, at, #who, who .. lock }, ' '))
+  end)
 end
 
 -- The second decides between ours and others, and the microsecond among ours.
 local function next_in_line(place)
   local first = redis.call('ZRANGE', queue, place, place)[1]
   local ours, waiter, since = waiter_at(place)
-  if first and first ~= ours and redis.call('HEXISTS', waiters, first) == 0 then
-    return first, nil
+  if first and first ~= ours then
+    local known = redis.call('HGET', waiters, first)
+    if not known or not ours then
+      return first, known, 0
+    end
   end
   return ours, waiter, since
 end
@@ -40,14 +44,16 @@ local function pass_on()
     end
     if waiter and is_settling(string.match(waiter, '^%S*'), since) then
       place = place + 1
+    elseif waiter then
+      local answer = grant(who, waiter)
+      leave(who)
+      if answer then
+        return answer
+      end
     else
       leave(who)
-      if waiter then
-        local answer = grant(who, waiter)
-        if answer then
-          return answer
-        end
-      elseif redis.call('PUBLISH', lock .. ':' .. who, 'released@@' .. id) > 0 then
+      local heard = redis.call('PUBLISH', lock .. ':' .. who, 'released@@' .. id)
+      if heard > 0 or servers == 'cluster' then
         return nil
       end
     end
@@ -64,10 +70,13 @@ if not mine then
   return owner and held_by(owner, last) or free()
 end
 
-local passed_on = is_queue_there() and pass_on()
-if passed_on then
+-- Whatever is wrong with the queue, or refused: the mutex is given up.
+local done, passed_on = pcall(function()
+  return is_queue_there() and pass_on()
+end)
+if done and passed_on then
   return passed_on
 end
 redis.call('DEL', lock)
-redis.call('PUBLISH', releases, 'released@@' .. id)
+redis.pcall('PUBLISH', releases, 'released@@' .. id)
 return free()

@@ -40,8 +40,8 @@ Reply refers(const std::string& how, const std::string& where) {
 class RedisScriptRequest : public testing::Test {
  protected:
   void use_single() {
-    context_->router = std::make_shared<FixedRouter>(
-        std::make_shared<Node>(fake_.dialer(), Subscriptions::Grants::count, Endpoint{}));
+    context_->router = std::make_shared<FixedRouter>(std::make_shared<Node>(
+        fake_.dialer(), Subscriptions::Grants::count, Endpoint{}, context_->confirmation));
   }
 
   void use_cluster() {
@@ -100,7 +100,7 @@ TEST_F(RedisScriptRequest, NamesTheScriptByItsHashAndEveryKeyItTouches) {
   EXPECT_THAT(at(7000).take_sent(),
               ElementsAre("EVALSHA " + hash_of(Script::release) +
                           " 5 simba:{m} simba:{m}:fence simba:{m}:contender simba:{m}:line "
-                          "simba:{m}:waiters me 7 simba:releases:{m}"));
+                          "simba:{m}:waiters me 7 simba:releases:{m} single"));
   send(Kind::retrieve);
   EXPECT_THAT(at(7000).take_sent(), ElementsAre("EVALSHA " + hash_of(Script::guard) +
                                                 " 2 simba:{m} simba:{m}:fence  0 0"));
@@ -202,9 +202,8 @@ TEST_F(RedisScriptRequest, AfterAFailureTheMapIsAskedForElsewhere) {
 }
 
 TEST_F(RedisScriptRequest, AnAcquisitionCountsOnceEnoughReplicasHaveConfirmed) {
+  context_->confirmation = {.replicas = 2, .timeout = 300ms};
   use_single();
-  context_->wait_replicas = 2;
-  context_->wait_timeout = 300ms;
   send(Kind::acquire);
   EXPECT_THAT(at(7000).take_sent(), ElementsAre(StartsWith("EVALSHA"), "WAIT 2 300"));
   at(7000).answer(std::vector<Reply>{owned_by("me"), integer_reply(2)});
@@ -212,9 +211,8 @@ TEST_F(RedisScriptRequest, AnAcquisitionCountsOnceEnoughReplicasHaveConfirmed) {
 }
 
 TEST_F(RedisScriptRequest, WithTooFewReplicasItIsInDoubt) {
+  context_->confirmation = {.replicas = 2, .timeout = 300ms};
   use_single();
-  context_->wait_replicas = 2;
-  context_->wait_timeout = 300ms;
   send(Kind::guard);
   at(7000).answer(std::vector<Reply>{owned_by("me"), integer_reply(1)});
   EXPECT_TRUE(error().in_doubt());
@@ -222,8 +220,8 @@ TEST_F(RedisScriptRequest, WithTooFewReplicasItIsInDoubt) {
 }
 
 TEST_F(RedisScriptRequest, ReplicasDoNotMatterWhereAnotherOwnsOrNothingIsTaken) {
+  context_->confirmation = {.replicas = 2, .timeout = 300ms};
   use_single();
-  context_->wait_replicas = 2;
   send(Kind::acquire);
   at(7000).answer(std::vector<Reply>{owned_by("you"), integer_reply(0)});
   EXPECT_EQ(record().owner_id, "you");

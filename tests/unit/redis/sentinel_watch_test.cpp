@@ -38,10 +38,15 @@ class RedisSentinelWatch : public testing::Test {
     options.topology = Topology::sentinel;
     options.endpoints = {{.port = 7001}, {.port = 7002}};
     watch_ = std::make_shared<SentinelWatch>(
-        options, fake_.world.runtime(), fake_.connections.opener(),
+        options, fake_.world.runtime(), fake_.dialer().post, fake_.connections.opener(),
         SentinelWatch::Events{
             .on_listening = [this] { ++listening_; },
             .on_switched = [this](const Endpoint& master) { masters_.push_back(master.port); }});
+  }
+
+  void start() {
+    watch_->start();
+    fake_.world.run_ready();
   }
 
   FakeConnection& connection() { return fake_.connections.last(); }
@@ -60,8 +65,8 @@ class RedisSentinelWatch : public testing::Test {
 
 TEST_F(RedisSentinelWatch, ListensToOneSentinelFromTheStartOn) {
   EXPECT_EQ(opened(), 0U);
-  watch_->start();
-  watch_->start();
+  start();
+  start();
   ASSERT_EQ(opened(), 1U);
   connection().become_ready();
   EXPECT_THAT(connection().take_sent(), ElementsAre("SUBSCRIBE +switch-master"));
@@ -76,7 +81,7 @@ TEST_F(RedisSentinelWatch, ListensToOneSentinelFromTheStartOn) {
 }
 
 TEST_F(RedisSentinelWatch, GoesToTheNextSentinelWhenOneBreaks) {
-  watch_->start();
+  start();
   connection().become_ready();
   connection().fail({ErrorKind::unavailable, "reset"});
   EXPECT_EQ(opened(), 1U);
@@ -86,7 +91,7 @@ TEST_F(RedisSentinelWatch, GoesToTheNextSentinelWhenOneBreaks) {
 }
 
 TEST_F(RedisSentinelWatch, GoesToTheNextSentinelWhenOneIsSilent) {
-  watch_->start();
+  start();
   connection().become_ready();
   fake_.world.advance(1s);
   EXPECT_THAT(connection().take_sent(), ElementsAre("SUBSCRIBE +switch-master", "PING"));
@@ -98,13 +103,13 @@ TEST_F(RedisSentinelWatch, GoesToTheNextSentinelWhenOneIsSilent) {
 }
 
 TEST_F(RedisSentinelWatch, ClosingEndsIt) {
-  watch_->start();
+  start();
   connection().become_ready();
   watch_->close();
   EXPECT_EQ(fake_.connections.alive(), 0U);
   fake_.world.advance(1min);
   EXPECT_EQ(opened(), 1U);
-  watch_->start();
+  start();
   EXPECT_EQ(opened(), 1U);
 }
 

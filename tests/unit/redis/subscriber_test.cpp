@@ -95,6 +95,32 @@ TEST_F(RedisSubscriber, SaysOnceThatItCanNotListen) {
   EXPECT_EQ(fake_.world.log().count("connection refused"), 1U);
 }
 
+TEST_F(RedisSubscriber, WhoIsLetInAndThrownOutAgainAndAgainTriesLessOftenAndSaysItOnce) {
+  const auto watching = watch();
+  for (int i = 0; i < 500; ++i) {
+    if (!connection().closed()) {
+      connection().become_ready();
+      serve();
+      connection().fail({ErrorKind::in_doubt, "reset"});
+    }
+    fake_.world.advance(20ms);
+  }
+  EXPECT_LT(opened(), 40U);  // in 10 s
+  EXPECT_EQ(fake_.world.log().count("reset"), 1U);
+}
+
+TEST_F(RedisSubscriber, ARefusedSubscriptionIsTriedAgain) {
+  const auto watching = watch();
+  connection().become_ready();
+  connection().message(error_reply("BUSY Redis is busy running a script."));
+  EXPECT_TRUE(connection().closed());
+  fake_.world.advance(1s);
+  ASSERT_EQ(opened(), 2U);
+  connection().become_ready();
+  serve();
+  EXPECT_THAT(notices_, SizeIs(1));
+}
+
 TEST_F(RedisSubscriber, AConnectionThatIsSilentIsLeftForAnother) {
   fake_.settings->command_timeout = 3s;
   const auto watching = watch();
@@ -134,6 +160,23 @@ TEST_F(RedisSubscriber, NobodyIsListenedForWhenNobodyWatches) {
   serve();
   EXPECT_THAT(sent_, IsEmpty());
   EXPECT_EQ(fake_.world.next_due(), never);
+}
+
+TEST_F(RedisSubscriber, GivesBackWhatNobodyClaims) {
+  std::vector<std::string> given_back;
+  subscriber_->on_unclaimed([&](const Subscriptions::Unclaimed& grant) {
+    given_back.push_back(grant.mutex + " " + grant.contender_id);
+  });
+  const auto watching = watch();
+  connection().become_ready();
+  std::string inbox;
+  for (const auto& line : connection().take_sent()) {
+    if (line.starts_with("SUBSCRIBE")) inbox = line.substr(line.find("simba:inbox:"), 44);
+  }
+  connection().message(
+      array_reply({text_reply("message"), text_reply(inbox),
+                   text_reply("granted 5 7 10000 6000 1700000000000 4 gonesimba:{m}")}));
+  EXPECT_THAT(given_back, testing::ElementsAre("m gone"));
 }
 
 TEST_F(RedisSubscriber, FollowsTheCommandsToAnotherServer) {

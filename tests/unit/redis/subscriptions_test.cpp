@@ -41,6 +41,9 @@ class RedisSubscriptions : public testing::Test {
       sent_.push_back(line);
     }
     for (auto& warning : effects_.warnings) warnings_.push_back(warning);
+    for (const auto& [mutex, id, token] : effects_.unclaimed) {
+      given_back_.push_back(mutex + " " + id + " " + std::to_string(token));
+    }
     for (const auto& delivery : effects_.deliveries) (*delivery.handler)(delivery.notice);
     effects_ = {};
   }
@@ -97,7 +100,7 @@ class RedisSubscriptions : public testing::Test {
 
   std::string grant(FencingToken token) const {
     return "granted " + std::to_string(number_) + " " + std::to_string(token) +
-           " 10000 6000 1700000000000";
+           " 10000 6000 1700000000000 1 wsimba:{m}";
   }
 
   LocalTime now_{1000s};
@@ -105,6 +108,7 @@ class RedisSubscriptions : public testing::Test {
   std::vector<std::string> sent_;
   std::vector<std::string> warnings_;
   std::vector<Notice> notices_;
+  std::vector<std::string> given_back_;
   std::string inbox_;
   std::uint64_t number_ = 0;
 
@@ -185,7 +189,8 @@ TEST_F(RedisSubscriptions, BeforeTheFirstPongAGrantIsOnlyAHint) {
 TEST_F(RedisSubscriptions, AGrantOnlyCountsOnTheInboxAndForTheNumberOfAWaiter) {
   settle();
   publish("simba:{m}:w", grant(7));
-  publish(inbox_, "granted " + std::to_string(number_ + 1) + " 7 10000 6000 1700000000000");
+  publish(inbox_,
+          "granted " + std::to_string(number_ + 1) + " 7 10000 6000 1700000000000 1 wsimba:{m}");
   publish(inbox_, "released@@x");
   EXPECT_THAT(notices_, IsEmpty());
 }
@@ -206,15 +211,6 @@ TEST_F(RedisSubscriptions, AGrantThatComesBeforeTheWatchIsKeptForIt) {
   watch(waiter);
   ASSERT_THAT(notices_, SizeIs(1));
   EXPECT_EQ(notices_[0].kind, Notice::Kind::granted);
-}
-
-TEST_F(RedisSubscriptions, AGrantOfAWaitThatIsOverIsForgottenWhenTheContenderAsksAgain) {
-  settle();
-  subscriptions_.remove(1, now_);
-  publish(inbox_, grant(7));
-  place();
-  watch(waiter);
-  EXPECT_THAT(notices_, IsEmpty());
 }
 
 TEST_F(RedisSubscriptions, WhoComesBackSoonNeitherSubscribesNorLooksTwice) {
@@ -356,12 +352,44 @@ TEST_F(RedisSubscriptions, WhatIsNotUnderstoodIsIgnoredAndLoggedOnceInAWhile) {
   EXPECT_THAT(warnings_, SizeIs(2));
 }
 
-TEST_F(RedisSubscriptions, ARefusedSubscriptionIsToldWithTheRuleThatIsMissing) {
+TEST_F(RedisSubscriptions, ARefusedSubscriptionEndsTheConnectionAndNamesTheRuleThatIsMissing) {
   watch(waiter);
   connect();
-  receive(error_reply("NOPERM this user has no permissions to access one of the channels used"));
-  EXPECT_THAT(warnings_, ElementsAre(HasSubstr("&simba:*")));
-  EXPECT_EQ(place().inbox, "");
+  auto& refused = effects();
+  subscriptions_.received(
+      error_reply("NOPERM this user has no permissions to access one of the channels used"),
+      "Redis at here", now_, refused);
+  ASSERT_TRUE(refused.refused);
+  EXPECT_THAT(refused.refused->what(), HasSubstr("&simba:*"));
+}
+
+TEST_F(RedisSubscriptions, ALateGrantOfOneWaitIsNotForTheNextServiceOfTheSameName) {
+  settle();
+  const std::string late = grant(7);
+  subscriptions_.remove(1, now_);
+  EXPECT_NE(place().number, number_);
+  watch(waiter);
+  publish(inbox_, late);
+  EXPECT_THAT(notices_, IsEmpty());
+  EXPECT_THAT(given_back_, ElementsAre("m w 7"));
+}
+
+TEST_F(RedisSubscriptions, AGrantToOneWhoHasStoppedIsGivenBack) {
+  settle();
+  subscriptions_.remove(1, now_);
+  publish(inbox_, grant(7));
+  EXPECT_THAT(given_back_, ElementsAre("m w 7"));
+}
+
+TEST_F(RedisSubscriptions, AGrantThatNoWatchComesForIsGivenBackInTheEnd) {
+  settle();
+  subscriptions_.remove(1, now_);
+  number_ = place().number;
+  publish(inbox_, grant(7));
+  EXPECT_THAT(given_back_, IsEmpty());
+  now_ += 3s;
+  tick();
+  EXPECT_THAT(given_back_, ElementsAre("m w 7"));
 }
 
 TEST(RedisSubscriptionsWithReplicas, AGrantIsOnlyAHint) {
@@ -385,7 +413,7 @@ TEST(RedisSubscriptionsWithReplicas, AGrantIsOnlyAHint) {
   const auto number = std::to_string(subscriptions.place_for("m", "w", now).number);
   notices.clear();
   receive({text_reply("message"), text_reply(inbox),
-           text_reply("granted " + number + " 7 10000 6000 1700000000000")});
+           text_reply("granted " + number + " 7 10000 6000 1700000000000 1 wsimba:{m}")});
   ASSERT_THAT(notices, SizeIs(1));
   EXPECT_EQ(notices[0].kind, Notice::Kind::changed);
 }
