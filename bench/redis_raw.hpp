@@ -52,7 +52,7 @@ class RawRedis {
   void acquire_and_release(const engine::LeaseRequest& request, int rounds) {
     for (int i = 0; i < rounds; ++i) {
       const auto token = acquire(request);
-      call(redis::ScriptCall::release(request, token).by_hash());
+      call(redis::ScriptCall::release(request, token, redis::Topology::single).by_hash());
     }
   }
 
@@ -144,7 +144,7 @@ class RedisBenchmark {
     const double acquires =
         run("EVALSHA " + redis::hash_of(redis::Script::acquire) +
             " 5 'simba:{b}' 'simba:{b}:fence' 'simba:{b}:contender' 'simba:{b}:line' "
-            "'simba:{b}:waiters' me 10000 6000 '' 0");
+            "'simba:{b}:waiters' me 10000 6000 - 0");
     console_.ask({"EVAL",
                   "for i = 0, ARGV[1] - 1 do redis.call('SET', string.format('simba:{%012d}', i), "
                   "'me', 'PX', 60000) end",
@@ -152,7 +152,7 @@ class RedisBenchmark {
     const double releases =
         run("EVALSHA " + redis::hash_of(redis::Script::release) +
             " 5 'simba:{__rand_int__}' 'simba:{b}:none' 'simba:{b}:contender' 'simba:{b}:line' "
-            "'simba:{b}:waiters' me 1 'simba:releases:{b}'");
+            "'simba:{b}:waiters' me 1 'simba:releases:{b}' single");
     console_.ask({"FLUSHALL"});
     return 2 / (1 / acquires + 1 / releases);
   }

@@ -122,7 +122,7 @@ void ContentionMachine::answered_out_of_epoch(const Answered& event, LocalTime n
     case Request::Kind::acquire:
       if (is_mine(*record)) {
         give_back(record->fencing_token, now, actions);
-      } else if (phase_ != Phase::contending && !lease_held_) {
+      } else if (phase_ == Phase::idle || phase_ == Phase::lapsed) {
         give_back(0, now, actions);
       }
       break;

@@ -16,10 +16,11 @@ constexpr std::chrono::milliseconds refresh_pause{100};
 }  // namespace
 
 ClusterRouter::ClusterRouter(std::vector<Endpoint> seeds, MakeNode make_node,
-                             std::shared_ptr<const Clock> clock, std::function<void()> on_changed)
+                             std::shared_ptr<const Runtime> runtime,
+                             std::function<void()> on_changed)
     : seeds_{std::move(seeds)},
       make_node_{std::move(make_node)},
-      clock_{std::move(clock)},
+      runtime_{std::move(runtime)},
       on_changed_{std::move(on_changed)} {}
 
 std::shared_ptr<Node> ClusterRouter::node_for(std::uint16_t slot) {
@@ -77,7 +78,7 @@ void ClusterRouter::refresh(const Endpoint& ask_last) {
   std::vector<Endpoint> candidates;
   {
     const std::lock_guard lock{mutex_};
-    const LocalTime now = clock_->now();
+    const LocalTime now = runtime_->clock->now();
     if (closed_ || refreshing_ || now < refresh_after_) return;
     refreshing_ = true;
     refresh_after_ = now + refresh_pause;
@@ -117,8 +118,18 @@ void ClusterRouter::answered(const Endpoint& asked, std::vector<Endpoint> others
       learn(std::move(*known));
       return;
     }
+    if (const auto* error = std::get_if<Error>(&map)) tell(*error);
   }
   ask(std::move(others));
+}
+
+void ClusterRouter::tell(const Error& error) {
+  {
+    const std::lock_guard lock{mutex_};
+    if (std::exchange(told_, error.what()) == error.what()) return;
+  }
+  runtime_->log->log(LogLevel::warn,
+                     std::string{"the map of the cluster is not known: "} + error.what());
 }
 
 void ClusterRouter::learn(ClusterMap map) {
@@ -127,6 +138,7 @@ void ClusterRouter::learn(ClusterMap map) {
   {
     const std::lock_guard lock{mutex_};
     refreshing_ = false;
+    told_.clear();
     changed = !(map == map_);
     map_ = std::move(map);
     const auto serving = map_.nodes();

@@ -6,12 +6,13 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <string>
 #include <vector>
 
 #include "redis/cluster_map.hpp"
 #include "redis/connection.hpp"
 #include "redis/router.hpp"
-#include "simba/core/clock.hpp"
+#include "simba/core/runtime.hpp"
 
 namespace simba::redis {
 
@@ -22,8 +23,8 @@ class ClusterRouter final : public Router, public std::enable_shared_from_this<C
   using MakeNode = std::function<std::shared_ptr<Node>(const Endpoint&)>;
 
   /// `on_changed` is called, with no lock held, when slots may be at another node than before.
-  ClusterRouter(std::vector<Endpoint> seeds, MakeNode make_node, std::shared_ptr<const Clock> clock,
-                std::function<void()> on_changed);
+  ClusterRouter(std::vector<Endpoint> seeds, MakeNode make_node,
+                std::shared_ptr<const Runtime> runtime, std::function<void()> on_changed);
 
   std::shared_ptr<Node> node_for(std::uint16_t slot) override;
   std::shared_ptr<Node> node_at(const Endpoint& endpoint) override;
@@ -37,11 +38,12 @@ class ClusterRouter final : public Router, public std::enable_shared_from_this<C
   void ask(std::vector<Endpoint> candidates);
   void answered(const Endpoint& asked, std::vector<Endpoint> others, const Replies& replies);
   void learn(ClusterMap map);
+  void tell(const Error& error);
 
   // constant after construction
   const std::vector<Endpoint> seeds_;
   const MakeNode make_node_;
-  const std::shared_ptr<const Clock> clock_;
+  const std::shared_ptr<const Runtime> runtime_;
   const std::function<void()> on_changed_;
 
   std::mutex mutex_;
@@ -52,6 +54,7 @@ class ClusterRouter final : public Router, public std::enable_shared_from_this<C
   bool refreshing_ = false;
   LocalTime refresh_after_ = LocalTime::min();
   bool closed_ = false;
+  std::string told_;  // what was wrong with the map, logged already
 };
 
 }  // namespace simba::redis

@@ -256,9 +256,11 @@ Error SocketConnection::broken(const asio::error_code& error) const {
                     "the client, and takes that of tls.certificate_file",
                     where_, why)};
   }
-  return Error{ErrorKind::unavailable,
-               fmt::format("the connection to {} broke before the log-in was done: {}{}", where_,
-                           why, transport_->plain() ? ". Does this port expect TLS?" : "")};
+  return Error{
+      ErrorKind::unavailable,
+      fmt::format("the connection to {} broke before the log-in was done: {}{}", where_, why,
+                  transport_->plain() ? ". Does this port expect TLS?"
+                                      : ". Does the server want a certificate of the client?")};
 }
 
 }  // namespace simba::redis

@@ -42,7 +42,8 @@ Error refused(const std::string& text, const Endpoint& sentinel) {
   if (error.code == ServerError::Code::no_permission) {
     return Error{ErrorKind::permission,
                  fmt::format("the sentinel at {} does not let us ask; run there: ACL SETUSER "
-                             "<sentinel_user> +sentinel|get-master-addr-by-name",
+                             "<sentinel_user> +sentinel|get-master-addr-by-name +subscribe "
+                             "&+switch-master",
                              to_string(sentinel))};
   }
   if (error.code == ServerError::Code::not_authenticated) {

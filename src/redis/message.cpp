@@ -8,7 +8,6 @@
 
 #include <fmt/format.h>
 
-#include "redis/mutex_names.hpp"
 #include "redis/printable.hpp"
 #include "simba/core/error.hpp"
 #include "simba/core/names.hpp"
@@ -75,6 +74,22 @@ std::string_view take_word(std::string_view& text) noexcept {
   return word;
 }
 
+std::optional<Grant> parse_grant(std::string_view words) noexcept {
+  const auto number = parse_number(take_word(words));
+  const auto token = parse_number(take_word(words));
+  const auto ttl = parse_time(take_word(words));
+  const auto transition = parse_time(take_word(words));
+  // The rest, so that nothing may follow.
+  const auto now = parse_number(words);
+  if (!number || !token || !ttl || !transition || !now) return std::nullopt;
+  if (*token == 0 || ttl->count() == 0 || *now > end_of_time) return std::nullopt;
+  return Grant{.number = *number,
+               .token = *token,
+               .ttl = *ttl,
+               .transition = *transition,
+               .at = StoreTime{std::chrono::milliseconds{static_cast<std::int64_t>(*now)}}};
+}
+
 /// What is wrong with the id of an event, or nothing.
 std::optional<std::string> fault_of(std::string_view id) {
   try {
@@ -83,29 +98,6 @@ std::optional<std::string> fault_of(std::string_view id) {
   } catch (const InvalidArgumentError& error) {
     return error.what();
   }
-}
-
-std::optional<Grant> parse_grant(std::string_view words) {
-  const auto number = parse_number(take_word(words));
-  const auto token = parse_number(take_word(words));
-  const auto ttl = parse_time(take_word(words));
-  const auto transition = parse_time(take_word(words));
-  const auto now = parse_number(take_word(words));
-  const auto bytes = parse_number(take_word(words));
-  if (!number || !token || !ttl || !transition || !now || !bytes) return std::nullopt;
-  if (*token == 0 || ttl->count() == 0 || *now > end_of_time || *bytes > words.size()) {
-    return std::nullopt;
-  }
-  const auto id = words.substr(0, *bytes);
-  const auto mutex = mutex_of(words.substr(*bytes));
-  if (fault_of(id) || !mutex) return std::nullopt;
-  return Grant{.number = *number,
-               .token = *token,
-               .ttl = *ttl,
-               .transition = *transition,
-               .at = StoreTime{std::chrono::milliseconds{static_cast<std::int64_t>(*now)}},
-               .contender_id = std::string{id},
-               .mutex = std::string{*mutex}};
 }
 
 }  // namespace

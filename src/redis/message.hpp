@@ -33,17 +33,15 @@ using Message = std::variant<Subscribed, Unsubscribed, Published, Pong, Unknown>
 /// before the first SUBSCRIBE by the status PONG: both are Pong.
 Message parse_message(const Reply& reply);
 
-/// `granted <number> <token> <ttl> <transition> <now> <bytes of the id> <id><key>`, as the release
-/// script sends it to an inbox: the waiter that registered under `number` owns the mutex. Times are
-/// milliseconds, `now` of the server's clock.
+/// `granted <number> <token> <ttl> <transition> <now>`, as the release script sends it to an inbox:
+/// the waiter that registered under `number` owns the mutex. Times are milliseconds, `now` of the
+/// server's clock.
 struct Grant {
   std::uint64_t number = 0;
   FencingToken token = 0;
   std::chrono::milliseconds ttl{0};
   std::chrono::milliseconds transition{0};
   StoreTime at{};
-  std::string contender_id{};
-  std::string mutex{};
 };
 
 /// `acquired@@<id>` and `released@@<id>`, as every contender sends them.

@@ -14,15 +14,6 @@ std::string joined(std::string_view a, std::string_view b, std::string_view c,
 
 std::string lock_name(std::string_view mutex) { return joined("simba:{", mutex, "}"); }
 
-std::optional<std::string_view> mutex_of(std::string_view lock_name) {
-  constexpr std::string_view before = "simba:{";
-  if (!lock_name.starts_with(before) || !lock_name.ends_with('}')) return std::nullopt;
-  lock_name.remove_prefix(before.size());
-  lock_name.remove_suffix(1);
-  if (lock_name.empty()) return std::nullopt;
-  return lock_name;
-}
-
 std::string waiter_channel(std::string_view mutex, std::string_view contender_id) {
   return joined("simba:{", mutex, "}:", contender_id);
 }

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <optional>
 #include <string>
 #include <string_view>
 
@@ -9,9 +8,6 @@ namespace simba::redis {
 /// The name of a mutex's key and of the channel that tells of acquisitions: "simba:{m}". Everything
 /// between the braces decides the slot in a cluster.
 std::string lock_name(std::string_view mutex);
-
-/// The mutex of such a name; empty where it is none.
-std::optional<std::string_view> mutex_of(std::string_view lock_name);
 
 /// The channel on which a waiter is told to try again: "simba:{m}:<id>".
 std::string waiter_channel(std::string_view mutex, std::string_view contender_id);

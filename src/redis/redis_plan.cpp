@@ -65,6 +65,9 @@ std::shared_ptr<const ConnectionSettings> checked_settings(const RedisOptions& o
   check(options.topology != Topology::sentinel || !options.master_name.empty(),
         "master_name is empty; it must be the name that the sentinels use");
 
+  check(options.tls.certificate_file.empty() == options.tls.key_file.empty(),
+        "tls.certificate_file and tls.key_file belong together; give both or neither");
+
   const milliseconds command_timeout = options.command_timeout.value_or(plan.request_timeout);
   check_timeout("connect_timeout", options.connect_timeout);
   check_timeout("command_timeout", command_timeout);

@@ -10,6 +10,7 @@
 #include "redis/host_check.hpp"
 #include "redis/master_finder.hpp"
 #include "redis/message.hpp"
+#include "redis/printable.hpp"
 
 namespace simba::redis {
 namespace {
@@ -105,8 +106,8 @@ void SentinelWatch::connect() {
                                  if (const auto self = weak.lock()) self->received(attempt, reply);
                                },
                            .on_closed =
-                               [weak, attempt](const Error& /*error*/) {
-                                 if (const auto self = weak.lock()) self->failed(attempt);
+                               [weak, attempt](const Error& error) {
+                                 if (const auto self = weak.lock()) self->failed(attempt, error);
                                }});
   {
     const std::lock_guard lock{mutex_};
@@ -123,13 +124,22 @@ void SentinelWatch::ready(std::uint64_t attempt) {
 }
 
 void SentinelWatch::received(std::uint64_t attempt, const Reply& reply) {
+  if (reply.is(Reply::Type::error)) {
+    failed(attempt, Error{ErrorKind::permission,
+                          "a sentinel does not let us listen (" + printable(reply.text) +
+                              "); run there: ACL SETUSER <sentinel_user> +subscribe "
+                              "&+switch-master"});
+    return;
+  }
   const Message message = parse_message(reply);
+  const bool listening = std::holds_alternative<Subscribed>(message);
   {
     const std::lock_guard lock{mutex_};
     if (attempt != attempt_) return;
     if (std::holds_alternative<Pong>(message)) unanswered_since_.reset();
+    if (listening) told_.clear();
   }
-  if (std::holds_alternative<Subscribed>(message)) {
+  if (listening) {
     events_.on_listening();
   } else if (const auto* published = std::get_if<Published>(&message)) {
     if (published->channel != channel) return;
@@ -139,13 +149,25 @@ void SentinelWatch::received(std::uint64_t attempt, const Reply& reply) {
   }
 }
 
-void SentinelWatch::failed(std::uint64_t attempt) {
-  const std::lock_guard lock{mutex_};
-  if (attempt != attempt_) return;
-  ++attempt_;
-  ready_ = false;
-  connection_.reset();
-  arm();
+void SentinelWatch::failed(std::uint64_t attempt, const Error& error) {
+  std::shared_ptr<Connection> connection;
+  bool news = false;
+  {
+    const std::lock_guard lock{mutex_};
+    if (attempt != attempt_) return;
+    ++attempt_;
+    ready_ = false;
+    connection = std::exchange(connection_, nullptr);
+    news = std::exchange(told_, error.what()) != error.what();
+    arm();
+  }
+  if (connection) connection->close();
+  if (news) {
+    runtime_->log->log(LogLevel::warn,
+                       std::string{"a fail-over is noticed late while no sentinel can be listened "
+                                   "to: "} +
+                           error.what());
+  }
 }
 
 void SentinelWatch::tick() {

@@ -46,7 +46,7 @@ class SentinelWatch : public std::enable_shared_from_this<SentinelWatch> {
   void connect();  // on the loop's thread: what it opens tells nothing before it returns
   void ready(std::uint64_t attempt);
   void received(std::uint64_t attempt, const Reply& reply);
-  void failed(std::uint64_t attempt);
+  void failed(std::uint64_t attempt, const Error& error);
   void tick();
   void arm();  // with mutex_ held
 
@@ -69,6 +69,7 @@ class SentinelWatch : public std::enable_shared_from_this<SentinelWatch> {
   bool ready_ = false;
   std::optional<LocalTime> unanswered_since_;  // a PING
   std::unique_ptr<Timer> timer_;
+  std::string told_;  // why it can not listen, logged already
 };
 
 /// The new master in the message of a sentinel, "<name> <old host> <old port> <host> <port>"; empty

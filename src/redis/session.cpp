@@ -74,7 +74,7 @@ std::shared_ptr<Router> Session::make_router(const RedisOptions& options,
             here.source = std::make_shared<FixedEndpoint>(endpoint);
             return std::make_shared<Node>(here, grants, endpoint, confirmation);
           },
-          runtime->clock,
+          runtime,
           [weak = std::weak_ptr{watches_}] {
             if (const auto watches = weak.lock()) watches->follow();
           });

@@ -13,6 +13,13 @@ namespace {
 /// A connection that has lasted for so long was a good one.
 constexpr std::chrono::seconds steady{5};
 
+Dialer without_scripts(Dialer dialer) {
+  auto settings = std::make_shared<ConnectionSettings>(*dialer.settings);
+  settings->scripts.clear();
+  dialer.settings = std::move(settings);
+  return dialer;
+}
+
 }  // namespace
 
 class Subscriber::SubscriberWatch final : public engine::Watch {
@@ -29,7 +36,8 @@ class Subscriber::SubscriberWatch final : public engine::Watch {
 };
 
 Subscriber::Subscriber(Dialer dialer, Subscriptions::Grants grants)
-    : dialer_{std::move(dialer)}, subscriptions_{dialer_.runtime->random, grants} {}
+    : dialer_{without_scripts(std::move(dialer))},
+      subscriptions_{dialer_.runtime->random, grants} {}
 
 Subscriber::~Subscriber() {
   if (connection_) connection_->close();

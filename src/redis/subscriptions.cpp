@@ -25,6 +25,9 @@ constexpr nanoseconds linger = 2s;
 /// Anyone may publish on our channels; that must not fill the log.
 constexpr nanoseconds warning_pause = 10s;
 
+/// How many numbers are remembered that nobody waits under any more.
+constexpr std::size_t most_retired = 1'000;
+
 /// SUBSCRIBE in pieces: one command with a hundred thousand names would hold up the server.
 constexpr std::size_t names_per_command = 500;
 
@@ -87,7 +90,7 @@ Place Subscriptions::place_for(const std::string& mutex, const std::string& cont
     // A new wait, perhaps of another service: what was granted to the one before is not for it.
     entry.grant.reset();
     entry.unused_since = now;
-    waiters_.erase(entry.number);
+    retire(entry);
     number(entry);
   }
   entry.covered = is_ready(entry);
@@ -129,6 +132,12 @@ void Subscriptions::number(Entry& waiter) {
   } while (waiter.number == 0 || !waiters_.emplace(waiter.number, &waiter).second);
 }
 
+void Subscriptions::retire(const Entry& waiter) {
+  if (waiters_.erase(waiter.number) == 0) return;
+  retired_.push_back({waiter.number, waiter.mutex, waiter.contender_id});
+  if (retired_.size() > most_retired) retired_.pop_front();
+}
+
 void Subscriptions::drop(std::map<Key, std::unique_ptr<Entry>>::iterator entry, Effects& effects) {
   if (const auto& grant = entry->second->grant) {
     effects.unclaimed.push_back({.mutex = entry->second->mutex,
@@ -144,7 +153,7 @@ void Subscriptions::drop(std::map<Key, std::unique_ptr<Entry>>::iterator entry, 
     unused.push_back(name);
   }
   if (connected_) append_channels("UNSUBSCRIBE", unused, effects.commands);
-  waiters_.erase(entry->second->number);
+  retire(*entry->second);
   entries_.erase(entry);
   if (entries_.empty()) interval_ = longest_interval;
 }
@@ -261,7 +270,7 @@ void Subscriptions::on(const Published& message, LocalTime now, Effects& effects
     return;
   }
   if (grant != nullptr) {
-    granted(*grant, effects);
+    granted(*grant, now, effects);
     return;
   }
   const auto channel = channels_.find(message.channel);
@@ -272,15 +281,23 @@ void Subscriptions::on(const Published& message, LocalTime now, Effects& effects
   }
 }
 
-void Subscriptions::granted(const Grant& grant, Effects& effects) {
+void Subscriptions::granted(const Grant& grant, LocalTime now, Effects& effects) {
   const auto waiter = waiters_.find(grant.number);
-  const bool wanted = waiter != waiters_.end() && waiter->second->mutex == grant.mutex &&
-                      waiter->second->contender_id == grant.contender_id &&
-                      (!waiter->second->handlers.empty() || waiter->second->covered);
+  const bool wanted =
+      waiter != waiters_.end() && (!waiter->second->handlers.empty() || waiter->second->covered);
   if (!wanted) {
-    // It stopped, and the store has not heard of it or hears of it too late.
-    effects.unclaimed.push_back(
-        {.mutex = grant.mutex, .contender_id = grant.contender_id, .token = grant.token});
+    // It stopped, and the server has not heard of it or hears of it too late.
+    const auto retired = std::find_if(retired_.rbegin(), retired_.rend(), [&](const auto& past) {
+      return past.number == grant.number;
+    });
+    if (waiter != waiters_.end()) {
+      effects.unclaimed.push_back(
+          {waiter->second->mutex, waiter->second->contender_id, grant.token});
+    } else if (retired != retired_.rend()) {
+      effects.unclaimed.push_back({retired->mutex, retired->contender_id, grant.token});
+    } else {
+      warn("ignored a grant to a waiter that there never was", now, effects);
+    }
     return;
   }
   Entry& entry = *waiter->second;

@@ -25,9 +25,10 @@ namespace simba::redis {
 /// What is listened to at one server, and what its messages mean. Without I/O, clock and threads:
 /// every call is told the time and says what to send and whom to tell.
 ///
-/// The connection has an inbox: a channel that nobody else knows, on which the server tells which
-/// waiter it has made an owner. Waiters are told by number. Beside it each waiter has the channel
-/// that the JVM library would wake it on, and each observer those that tell of changes.
+/// The connection has an inbox: a channel of its own, on which the server tells which waiter it has
+/// made an owner. Waiters are told by numbers that only the server and we know. Beside it each
+/// waiter has the channel that the JVM library would wake it on, and each observer those that tell
+/// of changes.
 ///
 /// A waiter may join the server's line only once its subscriptions are confirmed, and looks at the
 /// mutex again at that moment: so no release falls between.
@@ -116,10 +117,16 @@ class Subscriptions {
     std::vector<Entry*> users{};
     bool confirmed = false;
   };
+  struct Retired {
+    std::uint64_t number = 0;
+    std::string mutex{};
+    std::string contender_id{};
+  };
   using Key = std::pair<std::string, std::string>;  // mutex, contender id
 
   Entry& entry_for(const engine::LeaseRequest& request, LocalTime now, Effects& effects);
   void number(Entry& waiter);
+  void retire(const Entry& waiter);
   void drop(std::map<Key, std::unique_ptr<Entry>>::iterator entry, Effects& effects);
   bool is_ready(const Entry& entry) const;
   static void tell(const Entry& entry, const engine::Notice& notice, Effects& effects);
@@ -133,7 +140,7 @@ class Subscriptions {
   void on(const Published& message, LocalTime now, Effects& effects);
   void on(const Pong& message, LocalTime now, Effects& effects);
   void on(const Unknown& message, LocalTime now, Effects& effects);
-  void granted(const Grant& grant, Effects& effects);
+  void granted(const Grant& grant, LocalTime now, Effects& effects);
   void warn(std::string text, LocalTime now, Effects& effects);
 
   const std::shared_ptr<Random> random_;
@@ -141,6 +148,7 @@ class Subscriptions {
 
   std::map<Key, std::unique_ptr<Entry>> entries_;
   std::unordered_map<std::uint64_t, Entry*> waiters_;  // by number
+  std::deque<Retired> retired_;                        // of waits that are over, the newest last
   std::unordered_map<WatchId, Entry*> watches_;
   std::unordered_map<std::string, Channel> channels_;
   WatchId last_watch_ = 0;

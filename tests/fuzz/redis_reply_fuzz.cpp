@@ -10,12 +10,16 @@
 #include <variant>
 #include <vector>
 
+#include "redis/cluster_map.hpp"
 #include "redis/command.hpp"
+#include "redis/lease_answer.hpp"
 #include "redis/message.hpp"
 #include "redis/printable.hpp"
 #include "redis/reply.hpp"
 #include "redis/resp_reader.hpp"
+#include "redis/sentinel_watch.hpp"
 #include "redis/server_error.hpp"
+#include "redis/slot.hpp"
 #include "simba/core/error.hpp"
 
 namespace simba::redis {
@@ -117,11 +121,29 @@ void check_reply(const Reply& reply) {
   check(elements <= limits.elements && bytes <= limits.bytes, "a reply is within the limits");
 
   if (reply.is(Reply::Type::error)) check_server_error(reply.text);
+  check_answers(reply);
   const Message message = parse_message(reply);
   if (const auto* const published = std::get_if<Published>(&message)) {
     check_payload(published->payload);
   } else if (const auto* const unknown = std::get_if<Unknown>(&message)) {
     check_unknown(*unknown);
+  }
+}
+
+/// What is made of replies to the commands that we send.
+void check_answers(const Reply& reply) {
+  constexpr std::chrono::milliseconds longest = std::chrono::days{365};
+  const engine::LeaseRequest request{
+      .mutex = "m", .contender_id = "me", .ttl = std::chrono::seconds{10}, .transition = {}};
+  const auto answer = parse_lease_answer(reply, request);
+  if (const auto* const record = answer.record()) {
+    check(record->ttl_left.count() >= 0 && record->transition_left >= record->ttl_left &&
+              record->transition_left <= longest,
+          "a lease is within its bounds");
+  }
+  const auto map = parse_cluster_slots(reply, Endpoint{});
+  if (const auto* const known = std::get_if<ClusterMap>(&map)) {
+    check(known->served() <= slot_count, "a cluster has no more than its slots");
   }
 }
 
@@ -153,6 +175,9 @@ void run(std::string_view bytes) {
   for (const Reply& reply : outcome.replies) check_reply(reply);
   check_payload(bytes);
   check_server_error(bytes);
+  if (const auto master = parse_switch(bytes, "mymaster")) {
+    check(master->port > 0 && !master->host.empty(), "a master has an address");
+  }
   check_command(bytes);
 }
 

@@ -180,7 +180,6 @@ TEST(ConnectionToRedisWithTls, ShowsTheCertificateOfTheClient) {
   const auto& location = server.location();
   ConnectionSettings settings = tls_settings_of(location, TlsMode::verify);
   const Error unknown = Client{endpoint_of(location), settings}.closed();
-  EXPECT_EQ(unknown.kind(), ErrorKind::configuration);
   EXPECT_THAT(unknown.what(), HasSubstr("certificate of the client"));
   settings.tls.certificate_file = location.certificates + "/client.crt";
   settings.tls.key_file = location.certificates + "/client.key";

@@ -146,10 +146,14 @@ class RedisBesideJvm : public RedisJvm {
     ASSERT_NE(jvm.said("waiting"), "") << jvm.transcript();
   }
 
-  /// The same for one of ours.
+  /// The same for one of ours, which is in line before it listens.
   std::future<LocalTime> let_wait(SimbaLocker& locker) {
     auto acquired = acquire(locker);
-    EXPECT_TRUE(eventually([&] { return is_waiting(locker.contender_id()); }));
+    EXPECT_TRUE(eventually([&] {
+      const auto waiter =
+          console.ask({"HGET", owner_key(mutex) + ":waiters", locker.contender_id()});
+      return !waiter.text.empty() && !waiter.text.starts_with('-');
+    }));
     return acquired;
   }
 

@@ -55,7 +55,7 @@ LocalTime OwnershipLedger::last_seen() const {
   return last;
 }
 
-std::string OwnershipLedger::contradictions() const {
+std::string OwnershipLedger::contradictions(std::chrono::nanoseconds tolerated) const {
   const std::lock_guard lock{mutex_};
   auto sorted = entries_;
   std::sort(sorted.begin(), sorted.end(),
@@ -67,7 +67,7 @@ std::string OwnershipLedger::contradictions() const {
   for (std::size_t i = 1; i < sorted.size(); ++i) {
     const auto& before = sorted[i - 1];
     const auto& after = sorted[i];
-    if (after.first <= before.last) {
+    if (after.first <= before.last && before.last - after.first >= tolerated) {
       fmt::format_to(std::back_inserter(text),
                      "{} (token {}) still owned {:.1f} ms after {} (token {}) did\n", before.owner,
                      before.token, milliseconds(before.last - after.first), after.owner,

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <mutex>
 #include <string>
@@ -45,8 +46,9 @@ class OwnershipLedger {
   LocalTime last_seen() const;
 
   /// What is wrong, a line each, empty if nothing: two owners at once, tokens that do not grow from
-  /// one ownership to the next, and what was reported.
-  std::string contradictions() const;
+  /// one ownership to the next, and what was reported. Two owners for no longer than `tolerated`
+  /// are left out.
+  std::string contradictions(std::chrono::nanoseconds tolerated = {}) const;
 
  private:
   mutable std::mutex mutex_;

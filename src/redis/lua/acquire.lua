@@ -23,7 +23,9 @@ if not owner or owner == id then
   if is_queue_there() then
     leave(id)
   end
-  return make_owner(id, ttl, transition, last)
+  return make_owner(id, ttl, transition, last, function()
+    redis.call('PUBLISH', lock, 'acquired@@' .. id)
+  end)
 end
 
 local answer = held_by(owner, last)

@@ -49,17 +49,14 @@ local function keep_fence(lease)
   redis.call('PEXPIRE', fence, string.format('%.0f', lease + fence_kept))
 end
 
--- Tells everyone and makes it so. What may be refused comes first: a script that fails half-way
--- must not leave an owner behind that does not know it. `tell` tells the owner itself.
+-- Lets `tell` tell whom it concerns, and makes it so. What may be refused comes first: a script that
+-- fails half-way must not leave an owner behind that does not know it.
 local function make_owner(id, ttl, transition, last, tell)
   local lease = ttl + transition
   local token = next_token(last.token)
   redis.call('HSET', fence, 'owner', id, 'token', token, 'ttl', ttl, 'transition', transition)
   keep_fence(lease)
-  redis.call('PUBLISH', lock, 'acquired@@' .. id)
-  if tell then
-    tell(token)
-  end
+  tell(token)
   redis.call('SET', lock, id, 'PX', string.format('%.0f', lease))
   return held(id, token, lease, ttl, transition)
 end
@@ -67,7 +64,7 @@ end
 -- True where someone listens on the inbox at this very server. In a cluster a message would reach
 -- listeners at other nodes, too, but late: a grant is worth nothing to them.
 local function is_heard(inbox)
-  return redis.call('PUBSUB', 'NUMSUB', inbox)[2] > 0
+  return inbox ~= '-' and redis.call('PUBSUB', 'NUMSUB', inbox)[2] > 0
 end
 
 -- True of who came a moment ago and is about to listen: it keeps its place, but gets nothing yet.

@@ -16,7 +16,7 @@ if owner ~= id then
   return held_by(owner, last)
 end
 if last.owner ~= id then  -- the fence was evicted or deleted
-  return make_owner(id, ttl, transition, last)
+  return make_owner(id, ttl, transition, last, function() end)
 end
 
 local lease = ttl + transition

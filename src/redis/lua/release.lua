@@ -17,8 +17,9 @@ local function grant(who, waiter)
   end
   return make_owner(who, ttl, transition, last, function(its_token)
     local at = string.format('%.0f', math.floor(now / 1000))
-    redis.call('PUBLISH', inbox, table.concat(
-      { 'granted', number, its_token, ttl, transition, at, #who, who .. lock }, ' '))
+    redis.call('PUBLISH', lock, 'acquired@@' .. who)
+    redis.call('PUBLISH', inbox,
+      table.concat({ 'granted', number, its_token, ttl, transition, at }, ' '))
   end)
 end
 

@@ -174,6 +174,30 @@ TEST(ContentionMachineStopping, AGrantThatComesAfterTheStopIsGivenBack) {
   EXPECT_EQ(late.give_back->token, 5U);
 }
 
+TEST(ContentionMachineStopping, AnAcquisitionThatWasOvertakenByTheStopLeavesTheQueueAgain) {
+  MachineDriver driver;
+  const Request acquire = driver.started();
+  const Actions stopping = driver.step(Stop{});
+  driver.answer(stopping.send.value(), MachineDriver::free());
+  const Actions late = driver.answer(acquire, driver.held("other", 3));
+  ASSERT_TRUE(late.give_back);
+  EXPECT_EQ(late.give_back->kind, Request::Kind::release);
+  EXPECT_EQ(late.give_back->token, 0U);
+}
+
+TEST(ContentionMachineStopping, AReleaseThatIsAnsweredInTheNextLifeLetsItAskAgain) {
+  MachineDriver driver;
+  driver.answer(driver.started(), driver.held("other", 3));
+  const Request leave = driver.step(Stop{}).send.value();
+  driver.pass(1h);  // nobody has answered, and it is given up
+  driver.step(Tick{});
+  ASSERT_EQ(driver.phase(), Phase::idle);
+  driver.answer(driver.started(), driver.held("other", 3));
+  const Actions late = driver.answer(leave, driver.held("other", 3));
+  ASSERT_TRUE(late.send) << "the release may have taken it out of the queue";
+  EXPECT_EQ(late.send->kind, Request::Kind::acquire);
+}
+
 TEST(ContentionMachineStopping, AGrantThatComesDuringTheReleaseIsGivenBackToo) {
   MachineDriver driver;
   const Request acquire = driver.started();

@@ -94,43 +94,32 @@ TEST(RedisPayload, AnEventWithoutAValidContenderIsUnknown) {
               HasSubstr("contender id"));
 }
 
-TEST(RedisPayload, AGrantHasFiveNumbersAndTwoNames) {
-  const auto grant = std::get<Grant>(parse_payload(
-      "granted 17 18446744073709551615 10000 6000 1700000000123 5 a b{}simba:{my {mutex}}"));
+TEST(RedisPayload, AGrantHasFiveNumbers) {
+  const auto grant =
+      std::get<Grant>(parse_payload("granted 17 18446744073709551615 10000 6000 1700000000123"));
   EXPECT_EQ(grant.number, 17U);
   EXPECT_EQ(grant.token, 18'446'744'073'709'551'615U);
   EXPECT_EQ(grant.ttl, 10s);
   EXPECT_EQ(grant.transition, 6s);
   EXPECT_EQ(grant.at.time_since_epoch(), 1'700'000'000'123ms);
-  EXPECT_EQ(grant.contender_id, "a b{}");
-  EXPECT_EQ(grant.mutex, "my {mutex}");
 
-  const auto least = std::get<Grant>(parse_payload("granted 0 1 1 0 0 1 asimba:{m}"));
+  const auto least = std::get<Grant>(parse_payload("granted 0 1 1 0 0"));
   EXPECT_EQ(least.number, 0U);
   EXPECT_EQ(least.transition, 0ms);
-  const auto longest =
-      std::get<Grant>(parse_payload("granted 1 1 31536000000 31536000000 5 1 asimba:{m}"));
+  const auto longest = std::get<Grant>(parse_payload("granted 1 1 31536000000 31536000000 5"));
   EXPECT_EQ(longest.ttl, std::chrono::days{365});
 }
 
 TEST(RedisPayload, AGrantOutOfBoundsIsUnknown) {
-  const std::string names = " 1 asimba:{m}";
-  for (const std::string numbers :
-       {"", "1", "1 2 3 4", "1 2 3 4 5 6", " 1 2 3 4 5", "1 0 3 4 5", "1 2 0 4 5", "-1 2 3 4 5",
-        "+1 2 3 4 5", "1 2 3 -4 5", "1 2 3 4 5x", "0x1 2 3 4 5", "18446744073709551616 2 3 4 5",
-        "1 18446744073709551616 3 4 5", "1 2 31536000001 4 5", "1 2 3 31536000001 5",
-        "1 2 3 4 253402300800001"}) {
-    EXPECT_THAT(unknown(parse_payload("granted " + numbers + names)),
-                HasSubstr("a malformed grant"))
-        << numbers;
-  }
-  for (const std::string_view wrong :
-       {""sv, " "sv, " 1"sv, " 1 "sv, " 2 a"sv, " 0 simba:{m}"sv, " 99 asimba:{m}"sv,
-        " 18446744073709551615 asimba:{m}"sv, " 1 asimba:{}"sv, " 1 asimba:m"sv, " 1 asimba:{m"sv,
-        " 1 \xffsimba:{m}"sv}) {
-    EXPECT_THAT(unknown(parse_payload("granted 1 2 3 4 5" + std::string{wrong})),
-                HasSubstr("a malformed grant"))
-        << wrong;
+  for (const std::string_view payload :
+       {"granted "sv, "granted 1"sv, "granted 1 2 3 4"sv, "granted 1 2 3 4 5 "sv,
+        "granted 1 2 3 4 5 6"sv, "granted  1 2 3 4 5"sv, "granted 1 0 3 4 5"sv,
+        "granted 1 2 0 4 5"sv, "granted -1 2 3 4 5"sv, "granted +1 2 3 4 5"sv,
+        "granted 1 2 3 -4 5"sv, "granted 1 2 3 4 5x"sv, "granted 0x1 2 3 4 5"sv,
+        "granted 18446744073709551616 2 3 4 5"sv, "granted 1 18446744073709551616 3 4 5"sv,
+        "granted 1 2 31536000001 4 5"sv, "granted 1 2 3 31536000001 5"sv,
+        "granted 1 2 3 4 253402300800001"sv, "granted 1 2 3 4 5\0"sv}) {
+    EXPECT_THAT(unknown(parse_payload(payload)), HasSubstr("a malformed grant")) << payload;
   }
 }
 

@@ -68,6 +68,8 @@ TEST(RedisPlan, WhatContradictsItselfIsRefusedWithWhatToDo) {
     o.topology = Topology::sentinel;
     o.master_name = "";
   });
+  expect_refused("tls.certificate_file and tls.key_file",
+                 [](auto& o) { o.tls.certificate_file = "/x"; });
   expect_refused("wait_timeout is 60000 ms", [](auto& o) {
     o.wait_replicas = 1;
     o.wait_timeout = 1min;

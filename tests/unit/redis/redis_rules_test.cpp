@@ -111,8 +111,6 @@ TEST_P(BrokenRedisRules, AreFound) {
   FAIL() << "nobody was harmed";
 }
 
-// Not here: Mutation::stale_grants_are_believed. Every wait has a number of its own, so a grant
-// that is stale is for nobody; that tokens are compared is a second line of defence.
 INSTANTIATE_TEST_SUITE_P(All, BrokenRedisRules,
                          testing::Values(Broken{Mutation::grants_count_from_receipt, Harm::safety},
                                          Broken{Mutation::leases_count_from_reply, Harm::safety},

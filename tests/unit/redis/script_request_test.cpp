@@ -54,7 +54,7 @@ class RedisScriptRequest : public testing::Test {
           dialer.source = source;
           return std::make_shared<Node>(dialer, Subscriptions::Grants::count, endpoint);
         },
-        fake_.world.runtime()->clock, [this] { ++map_changes_; });
+        fake_.world.runtime(), [this] { ++map_changes_; });
   }
 
   void send(Kind kind, FencingToken token = 0) {

@@ -102,6 +102,17 @@ TEST_F(RedisSentinelWatch, GoesToTheNextSentinelWhenOneIsSilent) {
   EXPECT_TRUE(fake_.connections.opened[0]->closed());
 }
 
+TEST_F(RedisSentinelWatch, SaysOnceThatItMayNotListenAndTriesTheNext) {
+  start();
+  for (int i = 0; i < 3; ++i) {
+    connection().become_ready();
+    connection().message(error_reply("NOPERM no permissions"));
+    fake_.world.advance(1s);
+  }
+  EXPECT_EQ(opened(), 4U);
+  EXPECT_EQ(fake_.world.log().count("+subscribe &+switch-master"), 1U);
+}
+
 TEST_F(RedisSentinelWatch, ClosingEndsIt) {
   start();
   connection().become_ready();

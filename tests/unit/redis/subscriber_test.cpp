@@ -123,6 +123,7 @@ TEST_F(RedisSubscriber, ARefusedSubscriptionIsTriedAgain) {
 
 TEST_F(RedisSubscriber, AConnectionThatIsSilentIsLeftForAnother) {
   fake_.settings->command_timeout = 3s;
+  subscriber_ = std::make_shared<Subscriber>(fake_.dialer(), Subscriptions::Grants::count);
   const auto watching = watch();
   connection().become_ready();
   serve();
@@ -167,16 +168,15 @@ TEST_F(RedisSubscriber, GivesBackWhatNobodyClaims) {
   subscriber_->on_unclaimed([&](const Subscriptions::Unclaimed& grant) {
     given_back.push_back(grant.mutex + " " + grant.contender_id);
   });
-  const auto watching = watch();
+  auto watching = watch();
   connection().become_ready();
-  std::string inbox;
-  for (const auto& line : connection().take_sent()) {
-    if (line.starts_with("SUBSCRIBE")) inbox = line.substr(line.find("simba:inbox:"), 44);
-  }
-  connection().message(
-      array_reply({text_reply("message"), text_reply(inbox),
-                   text_reply("granted 5 7 10000 6000 1700000000000 4 gonesimba:{m}")}));
-  EXPECT_THAT(given_back, testing::ElementsAre("m gone"));
+  serve();
+  const auto place = subscriber_->place_for("m", "w");
+  watching.reset();
+  connection().message(array_reply(
+      {text_reply("message"), text_reply(place.inbox),
+       text_reply("granted " + std::to_string(place.number) + " 7 10000 6000 1700000000000")}));
+  EXPECT_THAT(given_back, testing::ElementsAre("m w"));
 }
 
 TEST_F(RedisSubscriber, FollowsTheCommandsToAnotherServer) {

@@ -100,7 +100,7 @@ class RedisSubscriptions : public testing::Test {
 
   std::string grant(FencingToken token) const {
     return "granted " + std::to_string(number_) + " " + std::to_string(token) +
-           " 10000 6000 1700000000000 1 wsimba:{m}";
+           " 10000 6000 1700000000000";
   }
 
   LocalTime now_{1000s};
@@ -189,8 +189,7 @@ TEST_F(RedisSubscriptions, BeforeTheFirstPongAGrantIsOnlyAHint) {
 TEST_F(RedisSubscriptions, AGrantOnlyCountsOnTheInboxAndForTheNumberOfAWaiter) {
   settle();
   publish("simba:{m}:w", grant(7));
-  publish(inbox_,
-          "granted " + std::to_string(number_ + 1) + " 7 10000 6000 1700000000000 1 wsimba:{m}");
+  publish(inbox_, "granted " + std::to_string(number_ + 1) + " 7 10000 6000 1700000000000");
   publish(inbox_, "released@@x");
   EXPECT_THAT(notices_, IsEmpty());
 }
@@ -413,7 +412,7 @@ TEST(RedisSubscriptionsWithReplicas, AGrantIsOnlyAHint) {
   const auto number = std::to_string(subscriptions.place_for("m", "w", now).number);
   notices.clear();
   receive({text_reply("message"), text_reply(inbox),
-           text_reply("granted " + number + " 7 10000 6000 1700000000000 1 wsimba:{m}")});
+           text_reply("granted " + number + " 7 10000 6000 1700000000000")});
   ASSERT_THAT(notices, SizeIs(1));
   EXPECT_EQ(notices[0].kind, Notice::Kind::changed);
 }

@@ -10,7 +10,6 @@ namespace simba::redis::rules {
 enum class Mutation {
   none,
   grants_count_from_receipt,  ///< instead of from the last PING that was answered
-  stale_grants_are_believed,  ///< tokens are not compared
   leases_count_from_reply,    ///< instead of from before the request was sent
   release_ignores_token,      ///< a late release ends a newer ownership
   guard_ignores_owner,        ///< a renewal by one who is no longer the owner

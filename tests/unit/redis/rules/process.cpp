@@ -79,7 +79,6 @@ class SimStore final : public engine::LeaseStore {
   LeaseAnswer changed(LeaseAnswer answer, LocalTime sent) {
     if (answer.record() == nullptr) return answer;
     engine::LeaseRecord record = *answer.record();
-    seen_ = std::max(seen_, record.fencing_token);
     if (mutation_ == Mutation::leases_count_from_reply && !record.owner_id.empty()) {
       const auto passed = std::chrono::floor<milliseconds>(runtime_->clock->now() - sent);
       record.transition_left += passed;
@@ -99,10 +98,6 @@ class SimStore final : public engine::LeaseStore {
     if (mutation_ == Mutation::grants_count_from_receipt) {
       notice.record->counted_from = runtime_->clock->now();
     }
-    if (mutation_ == Mutation::stale_grants_are_believed) {
-      seen_ = std::max(seen_ + 1, notice.record->fencing_token);
-      notice.record->fencing_token = seen_;
-    }
     return notice;
   }
 
@@ -110,7 +105,6 @@ class SimStore final : public engine::LeaseStore {
   const std::shared_ptr<const Runtime> runtime_;
   const Mutation mutation_;
   const std::shared_ptr<RoutedWatches> watches_ = std::make_shared<RoutedWatches>();
-  FencingToken seen_ = 0;
 };
 
 std::string replaced(std::string text, std::string_view what, std::string_view with) {
@@ -147,7 +141,8 @@ std::string mutated(Mutation mutation, Script script, const std::string& text) {
     return replaced(text, "if owner ~= id then", "if id == '' then");
   }
   if (mutation == Mutation::everyone_is_heard && script != Script::guard) {
-    return replaced(text, "return redis.call('PUBSUB', 'NUMSUB', inbox)[2] > 0", "return true");
+    return replaced(text, "return inbox ~= '-' and redis.call('PUBSUB', 'NUMSUB', inbox)[2] > 0",
+                    "return true");
   }
   return text;
 }
