@@ -114,22 +114,6 @@ void check_server_error(std::string_view text) {
   check(prints(message) && message.size() <= longest_shown + 600, "an error can be logged");
 }
 
-void check_reply(const Reply& reply) {
-  std::size_t elements = 0;
-  std::size_t bytes = 0;
-  check_limits(reply, elements, bytes);
-  check(elements <= limits.elements && bytes <= limits.bytes, "a reply is within the limits");
-
-  if (reply.is(Reply::Type::error)) check_server_error(reply.text);
-  check_answers(reply);
-  const Message message = parse_message(reply);
-  if (const auto* const published = std::get_if<Published>(&message)) {
-    check_payload(published->payload);
-  } else if (const auto* const unknown = std::get_if<Unknown>(&message)) {
-    check_unknown(*unknown);
-  }
-}
-
 /// What is made of replies to the commands that we send.
 void check_answers(const Reply& reply) {
   constexpr std::chrono::milliseconds longest = std::chrono::days{365};
@@ -144,6 +128,22 @@ void check_answers(const Reply& reply) {
   const auto map = parse_cluster_slots(reply, Endpoint{});
   if (const auto* const known = std::get_if<ClusterMap>(&map)) {
     check(known->served() <= slot_count, "a cluster has no more than its slots");
+  }
+}
+
+void check_reply(const Reply& reply) {
+  std::size_t elements = 0;
+  std::size_t bytes = 0;
+  check_limits(reply, elements, bytes);
+  check(elements <= limits.elements && bytes <= limits.bytes, "a reply is within the limits");
+
+  if (reply.is(Reply::Type::error)) check_server_error(reply.text);
+  check_answers(reply);
+  const Message message = parse_message(reply);
+  if (const auto* const published = std::get_if<Published>(&message)) {
+    check_payload(published->payload);
+  } else if (const auto* const unknown = std::get_if<Unknown>(&message)) {
+    check_unknown(*unknown);
   }
 }
 
