@@ -82,8 +82,8 @@ void SocketConnection::close() {
     state_ = State::closed;
   }
   post([](SocketConnection& connection) {
-    connection.cause_.emplace(ErrorKind::unavailable,
-                              "the connection to " + connection.where_ + " was closed");
+    connection.cause_ =
+        Error{ErrorKind::unavailable, "the connection to " + connection.where_ + " was closed"};
     connection.finish();
   });
 }

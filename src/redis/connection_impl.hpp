@@ -108,7 +108,7 @@ class SocketConnection final : public Connection {
   bool overdue_ = false;  // the oldest request was over time when last looked at
   std::shared_ptr<ConnectionOpener> opener_;
   std::shared_ptr<Transport> transport_;
-  std::optional<Error> cause_;  // why it is closed
+  Error cause_{ErrorKind::internal, "not closed"};  // why it is closed
   LocalTime closed_at_{};
   std::deque<ConnectionRequests::Request> unanswered_;
 };

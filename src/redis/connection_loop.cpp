@@ -233,14 +233,14 @@ void SocketConnection::answer_rest() {
     const std::lock_guard lock{mutex_};
     if (std::exchange(ended_by_us_, true)) return;
   }
-  if (events.on_closed) events.on_closed(*cause_);
+  if (events.on_closed) events.on_closed(cause_);
 }
 
 Error SocketConnection::for_request(const ConnectionRequests::Request& request) const {
-  if (requests_.unsent(request)) return Error{ErrorKind::unavailable, cause_->what()};
+  if (requests_.unsent(request)) return Error{ErrorKind::unavailable, cause_.what()};
   const bool over_time = closed_at_ - request.since >= settings_->command_timeout;
-  if (cause_->kind() == ErrorKind::timeout && over_time) return *cause_;
-  return Error{ErrorKind::in_doubt, cause_->what()};
+  if (cause_.kind() == ErrorKind::timeout && over_time) return cause_;
+  return Error{ErrorKind::in_doubt, cause_.what()};
 }
 
 Error SocketConnection::broken(const asio::error_code& error) const {

@@ -62,7 +62,7 @@ struct Resolver::Lookup {
 
   bool under_way() { return asked && ::gai_error(&request) == EAI_INPROGRESS; }
 
-  Addresses result() {
+  Addresses result() const {
     std::vector<Address> found;
     for (const addrinfo* each = request.ar_result; each != nullptr; each = each->ai_next) {
       if (each->ai_family != AF_INET && each->ai_family != AF_INET6) continue;

@@ -36,11 +36,13 @@ void Transport::make_socket(const Address& address) {
   descriptor_ = made;
 }
 
-void Transport::make_tls(TlsMode mode, const std::string& host) {
-  tls_.emplace(socket_, *tls_context_);
-  expect_host(*tls_->native_handle(), mode, host);
+auto Transport::make_tls(TlsMode mode, const std::string& host) -> asio::ssl::stream<Socket&>& {
+  auto& tls = tls_.emplace(socket_, *tls_context_);
+  expect_host(*tls.native_handle(), mode, host);
+  return tls;
 }
 
+// NOLINTNEXTLINE(readability-make-member-function-const): it writes
 std::size_t Transport::try_write(std::string_view bytes, asio::error_code& error) noexcept {
   for (;;) {
     const auto written =

@@ -38,8 +38,7 @@ class Transport {
   /// Begins the handshake of TLS: handler(error_code). Only where it is not plain.
   template <typename Handler>
   void secure(TlsMode mode, const std::string& host, Handler handler) {
-    make_tls(mode, host);
-    tls_->async_handshake(asio::ssl::stream_base::client, std::move(handler));
+    make_tls(mode, host).async_handshake(asio::ssl::stream_base::client, std::move(handler));
   }
 
   /// handler(error_code, size_t)
@@ -89,7 +88,7 @@ class Transport {
       asio::basic_stream_socket<asio::generic::stream_protocol, asio::io_context::executor_type>;
 
   void make_socket(const Address& address);
-  void make_tls(TlsMode mode, const std::string& host);
+  asio::ssl::stream<Socket&>& make_tls(TlsMode mode, const std::string& host);
 
   const std::shared_ptr<asio::ssl::context> tls_context_;
   Socket socket_;

@@ -12,9 +12,9 @@
 #include <variant>
 #include <vector>
 
+#include "core/connect_gate.hpp"
 #include "simba/core/error.hpp"
 #include "simba/core/log.hpp"
-#include "core/connect_gate.hpp"
 #include "sql/database.hpp"
 #include "sql/request_queue.hpp"
 #include "sql/sql_plan.hpp"
