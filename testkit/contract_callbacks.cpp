@@ -19,6 +19,7 @@ void stop_in_on_acquired_releases_the_mutex(Contract& contract) {
   const auto one = contract.factory();
   const auto another = contract.factory();
   std::atomic<std::size_t> released_inside{0};
+  std::atomic<bool> stopped{false};
   Member brief{contract,
                mutex,
                *one,
@@ -26,6 +27,7 @@ void stop_in_on_acquired_releases_the_mutex(Contract& contract) {
                     [&](Member& self) {
                       self.stop();
                       released_inside = self.releases();
+                      stopped = true;
                     },
                 .released = {}}};
   Member next{contract, mutex, *another};
@@ -33,6 +35,8 @@ void stop_in_on_acquired_releases_the_mutex(Contract& contract) {
   ASSERT_TRUE(brief.has_released());
   next.start();
   ASSERT_TRUE(next.has_acquired());
+  // The next one may own before stop() has returned inside the callback.
+  EXPECT_TRUE(contract.eventually([&] { return stopped.load(); }));
   EXPECT_EQ(released_inside, 1U) << "on_released comes before stop() returns";
   EXPECT_EQ(brief.service().status(), ServiceStatus::initial);
   EXPECT_FALSE(brief.service().is_owner());
