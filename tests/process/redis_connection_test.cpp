@@ -180,6 +180,8 @@ TEST(ConnectionToRedisWithTls, ShowsTheCertificateOfTheClient) {
   const auto& location = server.location();
   ConnectionSettings settings = tls_settings_of(location, TlsMode::verify);
   const Error unknown = Client{endpoint_of(location), settings}.closed();
+  // The server's alert may be overtaken by the reset of the connection.
+  EXPECT_THAT(unknown.kind(), testing::AnyOf(ErrorKind::configuration, ErrorKind::unavailable));
   EXPECT_THAT(unknown.what(), HasSubstr("certificate of the client"));
   settings.tls.certificate_file = location.certificates + "/client.crt";
   settings.tls.key_file = location.certificates + "/client.key";

@@ -66,6 +66,17 @@ class RedisQueue : public ::testing::Test {
   Console console_{location_};
 };
 
+TEST_F(RedisQueue, LookingAtAMutexWhoseOwnerHasNoNameMakesNobodyTheOwner) {
+  console_.ask({"SET", owner_key(mutex_), "", "PX", "60000"});
+  const auto store = make_redis_store(support::redis_options(location_), make_runtime());
+  const auto attached = store->attach();
+  std::promise<engine::LeaseAnswer> answered;
+  store->retrieve({.mutex = mutex_},
+                  [&](engine::LeaseAnswer answer) { answered.set_value(std::move(answer)); });
+  EXPECT_NE(answered.get_future().get().record(), nullptr);
+  EXPECT_EQ(keys(), std::vector<std::string>{owner_key(mutex_)});
+}
+
 TEST_F(RedisQueue, AWaiterOfAKilledProcessIsPassedOverAtOnce) {
   SharedSwitch hurry;
   support::OwnershipLedger ledger;

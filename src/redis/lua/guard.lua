@@ -12,7 +12,7 @@ if not owner then
 end
 
 local last = last_acquisition()
-if owner ~= id then
+if id == '' or owner ~= id then
   return held_by(owner, last)
 end
 if last.owner ~= id then  -- the fence was evicted or deleted

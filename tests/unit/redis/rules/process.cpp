@@ -138,7 +138,7 @@ std::string mutated(Mutation mutation, Script script, const std::string& text) {
     return replaced(text, "last.token == token", "true");
   }
   if (mutation == Mutation::guard_ignores_owner && script == Script::guard) {
-    return replaced(text, "if owner ~= id then", "if id == '' then");
+    return replaced(text, "if id == '' or owner ~= id then", "if id == '' then");
   }
   if (mutation == Mutation::everyone_is_heard && script != Script::guard) {
     return replaced(text, "return inbox ~= '-' and redis.call('PUBSUB', 'NUMSUB', inbox)[2] > 0",
