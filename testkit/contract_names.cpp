@@ -115,6 +115,10 @@ void names_of_the_longest_length_allowed_work(Contract& contract) {
   for (const std::string& character : characters()) {
     const std::string name = contract.fresh_name();
     const std::string longest = name + repeated(character, limit - name.size());
+    if (refuses(contract.store().refuses_mutex, longest)) {
+      expect_refused(contract, longest);
+      continue;
+    }
     expect_usable(contract, longest);
     // A store that cuts names silently takes these two for one.
     const std::string twin = longest.substr(0, longest.size() - character.size()) + "y";

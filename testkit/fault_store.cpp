@@ -237,6 +237,8 @@ std::size_t FaultStore::notices() const { return notices_->count(); }
 
 NameLimits FaultStore::name_limits() const noexcept { return store_->name_limits(); }
 
+engine::OwnerWatch FaultStore::owner_watch() const noexcept { return store_->owner_watch(); }
+
 void FaultStore::check_names(std::string_view mutex, std::string_view contender_id) const {
   store_->check_names(mutex, contender_id);
 }

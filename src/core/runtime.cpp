@@ -44,7 +44,6 @@ std::shared_ptr<const Runtime> make_runtime(const RuntimeOptions& options) {
   runtime->random = make_system_random();
   runtime->log = log;
   callbacks->start();
-  signals->start();
   return runtime;
 }
 

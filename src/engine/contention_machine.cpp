@@ -29,13 +29,15 @@ std::string_view to_string(Request::Kind kind) {
 
 ContentionMachine::ContentionMachine(std::shared_ptr<const ContentionPlan> plan,
                                      std::string contender_id, AfterLoss after_loss,
-                                     std::shared_ptr<Random> random, nanoseconds renew_phase)
+                                     std::shared_ptr<Random> random, nanoseconds renew_phase,
+                                     OwnerWatch owner_watch)
     : plan_{std::move(plan)},
       contender_id_{std::move(contender_id)},
       after_loss_{after_loss},
       random_{std::move(random)},
       period_{contender_id_, random_, plan_->jitter},
-      renew_phase_{renew_phase} {}
+      renew_phase_{renew_phase},
+      owner_watch_{owner_watch} {}
 
 // The deadline comes first: nothing that an event says can make a lease last past its local end.
 Actions ContentionMachine::step(const MachineEvent& event, LocalTime now) {
@@ -67,21 +69,28 @@ LocalTime ContentionMachine::in_ttl_until() const noexcept {
 
 // ---- events --------------------------------------------------------------------------------
 
-void ContentionMachine::on(const Start& /*event*/, LocalTime now, Actions& /*actions*/) {
+void ContentionMachine::on(const Start& /*event*/, LocalTime now, Actions& actions) {
   wanted_ = true;
   ++life_;
-  begin_contending(now + plan_->initial_delay);
+  set_watching(false, actions);  // its notices are for the life before
+  LocalTime first_attempt = now + plan_->initial_delay;
+  if (lease_held_ && owner_watch_ == OwnerWatch::kept) {
+    // A callback of the life before still runs. To ask would give up the session's hold on the
+    // mutex, which keeps the others away from it.
+    first_attempt = std::max(first_attempt, lease_.transition_at);
+  }
+  begin_contending(first_attempt);
 }
 
 void ContentionMachine::on(const Stop& /*event*/, LocalTime now, Actions& actions) {
   wanted_ = false;
   switch (phase_) {
     case Phase::contending: {
-      if (watching_) actions.watching = Actions::Watching::end;
-      watching_ = false;
+      set_watching(false, actions);
       const bool in_doubt = in_flight_.has_value() || failures_ > 0;
       if (asked_) {
-        begin_releasing(0, now + (in_doubt ? plan_->lease() : plan_->request_timeout), now);
+        begin_releasing(0, now + (in_doubt ? plan_->lease() : plan_->request_timeout), now,
+                        actions);
       } else {
         settle(actions);
       }
@@ -99,7 +108,7 @@ void ContentionMachine::on(const Stop& /*event*/, LocalTime now, Actions& action
       break;
     case Phase::lapsed:
       if (asked_) {
-        begin_releasing(last_token_, now + plan_->request_timeout, now);
+        begin_releasing(last_token_, now + plan_->request_timeout, now, actions);
       } else {
         settle(actions);
       }
@@ -114,17 +123,19 @@ void ContentionMachine::on(const Stop& /*event*/, LocalTime now, Actions& action
 
 void ContentionMachine::on(const Tick& /*event*/, LocalTime /*now*/, Actions& /*actions*/) {}
 
-void ContentionMachine::on(const Drained& event, LocalTime now, Actions& /*actions*/) {
+void ContentionMachine::on(const Drained& event, LocalTime now, Actions& actions) {
   if (phase_ != Phase::draining || event.drain != drains_) return;
   if (!wanted_) {
     begin_releasing(last_token_, lease_held_ ? lease_.transition_at : now + plan_->request_timeout,
-                    now);
+                    now, actions);
   } else if (after_loss_ == AfterLoss::contend_again) {
     begin_contending(now);
   } else {
     new_epoch();
     lease_held_ = false;
     phase_ = Phase::lapsed;
+    set_watching(false, actions);
+    if (asked_) actions.give_back = make_request(Request::Kind::release, last_token_, now);
   }
 }
 
@@ -191,7 +202,12 @@ void ContentionMachine::expire(LocalTime now, Actions& actions) {
   }
   const bool gave_up_draining = phase_ == Phase::draining && !wanted_ && now >= drain_until_;
   const bool gave_up_releasing = phase_ == Phase::releasing && now >= release_until_;
-  if ((gave_up_draining && !lease_held_) || gave_up_releasing) settle(actions);
+  if (gave_up_releasing) settle(actions);
+  if (gave_up_draining && !lease_held_) {
+    const bool asked = asked_;
+    settle(actions);
+    if (asked) actions.give_back = make_request(Request::Kind::release, last_token_, now);
+  }
 }
 
 void ContentionMachine::time_out(LocalTime now, Actions& actions) {
@@ -242,8 +258,10 @@ void ContentionMachine::begin_contending(LocalTime first_attempt) {
   next_attempt_ = first_attempt;
 }
 
-void ContentionMachine::begin_releasing(FencingToken token, LocalTime until, LocalTime now) {
+void ContentionMachine::begin_releasing(FencingToken token, LocalTime until, LocalTime now,
+                                        Actions& actions) {
   new_epoch();
+  set_watching(false, actions);
   phase_ = Phase::releasing;
   lease_held_ = false;
   release_token_ = token;
@@ -253,6 +271,7 @@ void ContentionMachine::begin_releasing(FencingToken token, LocalTime until, Loc
 
 void ContentionMachine::settle(Actions& actions) {
   new_epoch();
+  set_watching(false, actions);
   phase_ = Phase::idle;
   lease_held_ = false;
   asked_ = false;
@@ -264,6 +283,9 @@ void ContentionMachine::lose(LossReason reason, const LeaseRecord* record, Local
   if (phase_ == Phase::draining) {  // stopped, and on_released took longer than the lease was kept
     actions.drain_overrun = true;
     settle(actions);
+    if (reason == LossReason::expired) {  // where a session keeps it for us, it would do so on
+      actions.give_back = make_request(Request::Kind::release, last_token_, counted_from);
+    }
     return;
   }
   new_epoch();
@@ -305,12 +327,25 @@ LocalLease ContentionMachine::own_lease(const LeaseRecord& record, LocalTime cou
   };
 }
 
-LocalTime ContentionMachine::renewal_after(LocalTime counted_from) const {
-  const LocalTime due = counted_from + plan_->renew_after;
+// A store may grant less than it was asked for; then all comes sooner.
+LocalTime ContentionMachine::renewal_after(LocalTime counted_from, milliseconds granted) const {
+  nanoseconds pause = plan_->renew_after;
+  if (granted < plan_->lease()) {
+    const double part = static_cast<double>(std::max(granted, milliseconds{0}).count()) /
+                        static_cast<double>(plan_->lease().count());
+    pause = std::chrono::floor<nanoseconds>(std::chrono::duration<double, std::nano>{pause} * part);
+  }
+  const LocalTime due = counted_from + pause;
   const nanoseconds grid = plan_->renew_grid;
   if (grid.count() == 0) return due;
   const LocalTime on_grid = due - (due.time_since_epoch() + renew_phase_) % grid;
   return on_grid > counted_from ? on_grid : due;
+}
+
+void ContentionMachine::set_watching(bool wanted, Actions& actions) {
+  if (watching_ == wanted) return;
+  watching_ = wanted;
+  actions.watching = wanted ? Actions::Watching::begin : Actions::Watching::end;
 }
 
 OwnerView ContentionMachine::own_view(const LeaseRecord& record) const {

@@ -26,6 +26,9 @@ void ContentionMachine::acquire_answered(const Answered& event, bool newest, Loc
     if (newest) request_failed(*error, now, actions);
     return;
   }
+  // Where a session holds the mutex a further request means that the grant before it is not wanted:
+  // what counts is the answer to that one.
+  if (!newest && in_flight_ && owner_watch_ == OwnerWatch::kept) return;
   const LeaseRecord& record = *event.answer.record();
   const LocalTime counted_from = earliest(event.request.sent_at, record);
   if (!is_mine(record)) {
@@ -48,9 +51,8 @@ bool ContentionMachine::believe_grant(const LeaseRecord& record, LocalTime count
   at_risk_ = false;
   token_ = record.fencing_token;
   last_token_ = record.fencing_token;
-  next_attempt_ = renewal_after(counted_from);
-  if (watching_) actions.watching = Actions::Watching::end;
-  watching_ = false;
+  next_attempt_ = renewal_after(counted_from, record.transition_left);
+  set_watching(owner_watch_ == OwnerWatch::kept, actions);
   actions.granted = own_view(record);
   return true;
 }
@@ -65,8 +67,7 @@ void ContentionMachine::held_by_other(const LeaseRecord& record, LocalTime count
   }
   next_attempt_ = std::exchange(hinted_, false) ? now : now + pause;
   actions.observed = view;
-  if (!watching_) actions.watching = Actions::Watching::begin;
-  watching_ = true;
+  set_watching(true, actions);
 }
 
 void ContentionMachine::guard_answered(const Answered& event, bool newest, LocalTime now,
@@ -83,10 +84,14 @@ void ContentionMachine::guard_answered(const Answered& event, bool newest, Local
   }
   failures_ = 0;
   last_token_ = std::max(last_token_, record.fencing_token);
-  const LocalTime due = std::max(renewal_after(counted_from), now + plan_->retry_min);
-  next_attempt_ = std::exchange(hinted_, false) ? now : due;
+  const LocalTime due =
+      std::max(renewal_after(counted_from, record.transition_left), now + plan_->retry_min);
   const LocalLease lease = own_lease(record, counted_from);
-  if (lease.transition_at <= lease_.transition_at) return;
+  const bool extended = lease.transition_at > lease_.transition_at;
+  // A store may have nothing new to tell yet; it need not be asked again and again.
+  next_attempt_ = extended ? due : std::max(due, now + plan_->lease() / 20);
+  if (std::exchange(hinted_, false)) next_attempt_ = now;
+  if (!extended) return;
   lease_ = lease;
   at_risk_ = false;
   if (phase_ == Phase::owning) actions.renewed = own_view(record);

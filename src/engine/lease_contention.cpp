@@ -39,7 +39,8 @@ LeaseContention::LeaseContention(MutexContender& contender,
       store_{std::move(store)},
       runtime_{std::move(runtime)},
       plan_{std::move(plan)},
-      machine_{plan_, request_.contender_id, after_loss, runtime_->random, renew_phase} {}
+      machine_{plan_,       request_.contender_id, after_loss, runtime_->random,
+               renew_phase, store_->owner_watch()} {}
 
 LeaseContention::~LeaseContention() {
   if (!fork_guard_.in_child()) return;

@@ -36,8 +36,8 @@ struct RuntimeOptions {
   std::shared_ptr<Logger> log = {};  ///< empty: `make_default_logger()`
 };
 
-/// A runtime of real clock and real threads: one for timers, one for loss signals, those for
-/// callbacks, and, once something is scheduled, those for work.
+/// A runtime of real clock and real threads: one for timers, those for callbacks, and, from the
+/// first loss on, one for loss signals, from the first work on those for work.
 ///
 /// Throws InvalidArgumentError where a number of threads is not in [1, 256].
 std::shared_ptr<const Runtime> make_runtime(const RuntimeOptions& options = {});

@@ -56,7 +56,7 @@ struct Actions {
                                         ///< is published, then report `Drained`
   bool drain_overrun = false;           ///< the lease ended while `on_released` still ran: log it
   Watching watching = Watching::unchanged;
-  std::optional<Request> give_back;  ///< release a grant that came too late; expect no answer
+  std::optional<Request> give_back;  ///< release what is not wanted any more; expect no answer
   std::optional<Request> send;
   bool settled = false;  ///< stopped, and the store has nothing of ours to do
 };
@@ -83,7 +83,8 @@ class ContentionMachine {
   /// `renew_phase` shifts the renewal grid, so that processes do not renew in step.
   ContentionMachine(std::shared_ptr<const ContentionPlan> plan, std::string contender_id,
                     AfterLoss after_loss, std::shared_ptr<Random> random,
-                    std::chrono::nanoseconds renew_phase);
+                    std::chrono::nanoseconds renew_phase,
+                    OwnerWatch owner_watch = OwnerWatch::ended);
 
   Actions step(const MachineEvent& event, LocalTime now);
 
@@ -116,7 +117,7 @@ class ContentionMachine {
   void send_due(LocalTime now, Actions& actions);
 
   void begin_contending(LocalTime first_attempt);
-  void begin_releasing(FencingToken token, LocalTime until, LocalTime now);
+  void begin_releasing(FencingToken token, LocalTime until, LocalTime now, Actions& actions);
   void settle(Actions& actions);
   void lose(LossReason reason, const LeaseRecord* record, LocalTime counted_from, Actions& actions);
 
@@ -140,7 +141,8 @@ class ContentionMachine {
   Request make_request(Request::Kind kind, FencingToken token, LocalTime now);
   std::chrono::nanoseconds retry_pause(const Error& error);
   LocalLease own_lease(const LeaseRecord& record, LocalTime counted_from) const;
-  LocalTime renewal_after(LocalTime counted_from) const;
+  LocalTime renewal_after(LocalTime counted_from, std::chrono::milliseconds granted) const;
+  void set_watching(bool wanted, Actions& actions);
   OwnerView own_view(const LeaseRecord& record) const;
   bool is_mine(const LeaseRecord& record) const noexcept;
 
@@ -151,6 +153,7 @@ class ContentionMachine {
   const std::shared_ptr<Random> random_;
   const ContendPeriod period_;
   const std::chrono::nanoseconds renew_phase_;
+  const OwnerWatch owner_watch_;
 
   Phase phase_ = Phase::idle;
   bool wanted_ = false;      // between Start and Stop

@@ -65,6 +65,12 @@ struct Notice {
 
 using NoticeHandler = std::function<void(const Notice&)>;
 
+/// What becomes of a contender's watch when it owns the mutex.
+enum class OwnerWatch {
+  ended,  ///< there is nothing to tell an owner
+  kept,   ///< the store has sessions, and tells owners when theirs is cut off or ends
+};
+
 /// A subscription. Destroying it ends it; a notice under way may still come.
 class Watch {
  public:
@@ -88,6 +94,8 @@ class LeaseStore {
   virtual ~LeaseStore() = default;
 
   virtual NameLimits name_limits() const noexcept = 0;
+
+  virtual OwnerWatch owner_watch() const noexcept { return OwnerWatch::ended; }
 
   /// Throws InvalidArgumentError, saying why, where the store can not keep such a name although it
   /// is within the limits. Called when a service is made; an observer has no contender id.

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <condition_variable>
+#include <cstddef>
 #include <cstdint>
 #include <mutex>
 #include <thread>
@@ -42,6 +43,12 @@ class Mailbox {
     waiter.wait_until(lock, handled_changed_, deadline, [&] { return handled_ >= ticket; });
   }
 
+  /// Whether this thread is in a handler now.
+  bool handling_in_this_thread() const {
+    const std::lock_guard lock{mutex_};
+    return runner_ == std::this_thread::get_id();
+  }
+
  private:
   template <class Handler>
   bool run(std::unique_lock<std::mutex>& lock, Event event, Handler& handler) {
@@ -53,20 +60,22 @@ class Mailbox {
       std::vector<Event> batch = std::exchange(events_, {});
       lock.unlock();
       for (const Event& next : batch) handler.handle(next);
+      const std::size_t done = batch.size();
+      batch.clear();  // without the lock: an event may be the last to hold what posts at its end
       lock.lock();
       if (events_.empty()) {
         lock.unlock();
         handler.rest();
         lock.lock();
       }
-      handled_ += batch.size();
+      handled_ += done;
       handled_changed_.notify_all();
     }
     runner_ = std::thread::id{};
     return true;
   }
 
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   std::condition_variable handled_changed_;
   // guarded by mutex_
   std::vector<Event> events_;

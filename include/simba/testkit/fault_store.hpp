@@ -97,6 +97,7 @@ class FaultStore final : public engine::LeaseStore {
   // ---- LeaseStore ----
 
   NameLimits name_limits() const noexcept override;
+  engine::OwnerWatch owner_watch() const noexcept override;
   void check_names(std::string_view mutex, std::string_view contender_id) const override;
   std::shared_ptr<void> attach() override;
   void acquire(const engine::LeaseRequest& request, engine::AnswerHandler handler) override;

@@ -37,9 +37,10 @@ class MachineDriver {
 
   explicit MachineDriver(const ContentionOptions& options = plain_options(),
                          AfterLoss after_loss = AfterLoss::contend_again,
-                         std::chrono::nanoseconds renew_phase = 0ns)
+                         std::chrono::nanoseconds renew_phase = 0ns,
+                         OwnerWatch owner_watch = OwnerWatch::ended)
       : plan_{std::make_shared<const ContentionPlan>(options)},
-        machine_{plan_, me, after_loss, make_seeded_random(7), renew_phase} {}
+        machine_{plan_, me, after_loss, make_seeded_random(7), renew_phase, owner_watch} {}
 
   LocalTime now() const { return now_; }
   void pass(std::chrono::nanoseconds span) { now_ += span; }

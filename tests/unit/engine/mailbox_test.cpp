@@ -2,8 +2,10 @@
 
 #include <functional>
 #include <future>
+#include <memory>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -106,6 +108,18 @@ TEST(Mailbox, DoesNotWaitInsideAHandler) {
   };
   mailbox.post(1, handler);
   EXPECT_EQ(order, "12");
+}
+
+TEST(Mailbox, AnEventMayBeTheLastToHoldWhatPostsAtItsEnd) {
+  struct Runner {
+    void handle(const std::function<void()>& event) { event(); }
+    void rest() {}
+  } runner;
+  Mailbox<std::function<void()>> mailbox;
+  bool posted = false;
+  std::shared_ptr<void> last{nullptr, [&](void*) { mailbox.post([&] { posted = true; }, runner); }};
+  mailbox.post([held = std::move(last)] {}, runner);
+  EXPECT_TRUE(posted);
 }
 
 }  // namespace
