@@ -9,9 +9,12 @@
 #include "redis/open_connection.hpp"
 #include "simba/core/runtime.hpp"
 #include "unit/redis/rules/server.hpp"
-#include "unit/redis/rules/world.hpp"
+#include "unit/rules/world.hpp"
 
 namespace simba::redis::rules {
+
+using simba::rules::Actor;
+using simba::rules::World;
 
 class SimConnection;
 

@@ -12,9 +12,12 @@
 #include "redis/script.hpp"
 #include "unit/redis/rules/database.hpp"
 #include "unit/redis/rules/lua_scripts.hpp"
-#include "unit/redis/rules/world.hpp"
+#include "unit/rules/world.hpp"
 
 namespace simba::redis::rules {
+
+using simba::rules::Actor;
+using simba::rules::World;
 
 /// What the server knows of one connection.
 struct Client {

@@ -11,7 +11,7 @@
 #include "unit/redis/rules/play.hpp"
 #include "unit/redis/rules/process.hpp"
 #include "unit/redis/rules/server.hpp"
-#include "unit/redis/rules/world.hpp"
+#include "unit/rules/world.hpp"
 
 namespace simba::redis::rules {
 

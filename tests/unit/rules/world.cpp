@@ -1,10 +1,10 @@
-#include "unit/redis/rules/world.hpp"
+#include "unit/rules/world.hpp"
 
 #include <algorithm>
 
 #include <fmt/format.h>
 
-namespace simba::redis::rules {
+namespace simba::rules {
 
 using namespace std::chrono_literals;
 using std::chrono::nanoseconds;
@@ -228,4 +228,4 @@ std::shared_ptr<const Runtime> make_process_runtime(std::shared_ptr<Actor> actor
   return runtime;
 }
 
-}  // namespace simba::redis::rules
+}  // namespace simba::rules

@@ -16,7 +16,7 @@
 #include "simba/core/runtime.hpp"
 #include "simba/core/time.hpp"
 
-namespace simba::redis::rules {
+namespace simba::rules {
 
 /// True time, and everything that is going to happen, in order. For one thread, as all of these
 /// simulated parts. Everything random comes from here, so a seed tells the whole story.
@@ -106,4 +106,4 @@ class Actor {
 std::shared_ptr<const Runtime> make_process_runtime(std::shared_ptr<Actor> actor, int drift_ppm,
                                                     std::shared_ptr<Logger> log);
 
-}  // namespace simba::redis::rules
+}  // namespace simba::rules
