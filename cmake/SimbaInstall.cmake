@@ -35,5 +35,6 @@ install(FILES
   "${PROJECT_BINARY_DIR}/package/simbaConfigVersion.cmake"
   DESTINATION "${package_dir}" COMPONENT core)
 # For a user who links the static parts.
-install(FILES cmake/FindMariaDB.cmake cmake/FindHiredis.cmake DESTINATION "${package_dir}" COMPONENT core)
+install(FILES cmake/FindMariaDB.cmake cmake/FindHiredis.cmake cmake/FindZooKeeper.cmake
+  DESTINATION "${package_dir}" COMPONENT core)
 install(FILES LICENSE DESTINATION "${CMAKE_INSTALL_DOCDIR}" COMPONENT core)

@@ -20,8 +20,8 @@ struct Location {
   /// client.key (which the CA has signed), stranger.crt (a CA that has signed nothing).
   std::string certificates;
 
-  /// Of a group of servers: the nodes of a Redis Cluster, or the sentinels; else empty. `port` is
-  /// then one of these.
+  /// Of a group of servers: the nodes of a Redis Cluster or of a ZooKeeper ensemble, or the
+  /// sentinels; else empty. `port` is then one of these.
   std::vector<std::uint16_t> ports{};
   std::string master_name{};  ///< as the sentinels call it; empty: no sentinels
 };
@@ -44,6 +44,8 @@ Location redis_location();
 Location redis_tls_location();
 Location redis_cluster_location();
 Location redis_sentinel_location();
+Location zookeeper_location();
+Location zookeeper_ensemble_location();
 
 /// A MySQL 5.7 that lives until this process ends. Ask `MySqlServer::missing()` first.
 Location mysql_location();

@@ -6,6 +6,7 @@
 
 #include "support/redis_servers.hpp"  // IWYU pragma: export
 #include "support/server.hpp"
+#include "support/zookeeper_servers.hpp"  // IWYU pragma: export
 
 namespace simba::support {
 

@@ -55,6 +55,12 @@ Location redis_sentinel_location() {
   return shared_location<RedisSentinelServers>("SIMBA_TEST_REDIS_SENTINEL");
 }
 
+Location zookeeper_location() { return shared_location<ZooKeeperServer>("SIMBA_TEST_ZOOKEEPER"); }
+
+Location zookeeper_ensemble_location() {
+  return shared_location<ZooKeeperEnsemble>("SIMBA_TEST_ZOOKEEPER_ENSEMBLE");
+}
+
 Location mysql_location() { return shared_location<MySqlServer>(nullptr); }
 
 }  // namespace simba::support

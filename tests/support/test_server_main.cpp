@@ -2,7 +2,8 @@
 //
 //   simba-test-server start <product> <folder>   starts one for the calling process (ctest) and
 //                                                writes <folder>/location; also redis-tls, and the
-//                                                groups redis-cluster and redis-sentinel
+//                                                groups redis-cluster, redis-sentinel and
+//                                                zookeeper-ensemble
 //   simba-test-server stop <folder>              ends it
 //   simba-test-server serve <process> <product> <tls> [argument ...]
 //                                                for class Server: commands on standard input
@@ -30,6 +31,7 @@
 #include "support/redis_servers.hpp"
 #include "support/supervisor/process.hpp"
 #include "support/supervisor/supervisor.hpp"
+#include "support/zookeeper_servers.hpp"
 
 namespace {
 
@@ -134,6 +136,9 @@ Shared share(const std::string& name, Caller& caller) {
   }
   if (name == "redis-sentinel") {
     return share<simba::support::RedisSentinelServers>();
+  }
+  if (name == "zookeeper-ensemble") {
+    return share<simba::support::ZooKeeperEnsemble>();
   }
   if (name == "redis-tls") {
     return share<Supervisor>("redis", "on", Words{}, caller);

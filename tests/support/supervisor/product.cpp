@@ -31,9 +31,15 @@ std::unique_ptr<Product> make_product(std::string_view name) {
   if (name == "redis-sentinel-node") {
     return make_redis_sentinel();
   }
+  if (name == "zookeeper") {
+    return make_zookeeper();
+  }
+  if (name == "zookeeper-node") {
+    return make_zookeeper_node();
+  }
   throw std::invalid_argument{
       fmt::format("no server '{}' (known: postgresql, mariadb, mysql, redis, redis-cluster-node, "
-                  "redis-sentinel-node)",
+                  "redis-sentinel-node, zookeeper, zookeeper-node)",
                   name)};
 }
 

@@ -1,0 +1,33 @@
+#pragma once
+
+#include <chrono>
+#include <optional>
+#include <string>
+
+#include "simba/core/secret.hpp"
+#include "simba/zookeeper/zookeeper_options.hpp"
+
+namespace simba::zookeeper {
+
+/// Options, checked and complete. Constant.
+struct Settings {
+  std::string hosts;  ///< `host:port,host:port`, without the chroot
+  std::string root;   ///< chroot and base path, e.g. "/prod/simba"; empty for the root of the tree
+  std::chrono::milliseconds session_timeout{0};  ///< that is asked for
+  std::chrono::milliseconds connection_timeout{0};
+  /// As given; else it follows from the session time-out that the servers set.
+  std::optional<std::chrono::milliseconds> tick_time{};
+  OnDisconnect on_disconnect = OnDisconnect::keep_while_session_lasts;
+  std::string digest_user;
+  Secret digest_password;
+  NodeAcl acl = NodeAcl::open;
+  TlsOptions tls;
+};
+
+/// ZooKeeper's own default.
+inline constexpr std::chrono::milliseconds usual_tick{2'000};
+
+/// Throws InvalidArgumentError naming the value and its bound.
+Settings checked_settings(const ZooKeeperOptions& options);
+
+}  // namespace simba::zookeeper

@@ -1,0 +1,38 @@
+#include "simba/zookeeper/zookeeper_factory.hpp"
+
+#include "simba/engine/lease_service_factory.hpp"
+#include "zookeeper/c_connector.hpp"
+#include "zookeeper/settings.hpp"
+#include "zookeeper/zookeeper_store.hpp"
+
+namespace simba::zookeeper {
+
+std::unique_ptr<MutexServiceFactory> make_zookeeper_factory(ZooKeeperOptions options) {
+  if (!options.runtime) options.runtime = make_runtime();
+  const auto runtime = options.runtime;
+  return std::make_unique<engine::LeaseServiceFactory>(make_zookeeper_store(options, runtime),
+                                                       runtime, contention_of(options));
+}
+
+std::shared_ptr<engine::LeaseStore> make_zookeeper_store(const ZooKeeperOptions& options,
+                                                         std::shared_ptr<const Runtime> runtime) {
+  if (!runtime) throw InvalidArgumentError{"a ZooKeeper store needs a runtime"};
+  const Settings settings = checked_settings(options);
+  check_tls(settings.tls);
+  const engine::ContentionPlan checked{contention_of(options)};
+  auto connector = make_c_connector(settings, runtime);
+  return std::make_shared<ZooKeeperStore>(settings, std::move(connector), std::move(runtime));
+}
+
+// A renewal asks nobody: it looks how far the session is proven. It has to come before the ttl is
+// over, and gains nothing by coming early.
+engine::ContentionOptions contention_of(const ZooKeeperOptions& options) {
+  engine::ContentionOptions contention = options.contention;
+  if (options.session_timeout) {
+    contention.ttl = *options.session_timeout * 2 / 3;
+    contention.transition = *options.session_timeout - contention.ttl;
+  }
+  return contention;
+}
+
+}  // namespace simba::zookeeper

@@ -1,0 +1,109 @@
+#include "zookeeper/zookeeper_store.hpp"
+
+#include <utility>
+
+#include "zookeeper/contest.hpp"
+#include "zookeeper/node_names.hpp"
+
+namespace simba::zookeeper {
+
+using engine::AnswerHandler;
+using engine::LeaseRequest;
+using engine::NoticeHandler;
+
+ZooKeeperStore::ZooKeeperStore(Settings settings, std::shared_ptr<Connector> connector,
+                               std::shared_ptr<const Runtime> runtime)
+    : settings_{std::make_shared<const Settings>(std::move(settings))},
+      connector_{std::move(connector)},
+      runtime_{std::move(runtime)} {}
+
+ZooKeeperStore::~ZooKeeperStore() {
+  if (!fork_guard_.in_child()) return;
+  if (contest_) detail::leak(contest_);
+  detail::leak(connector_);
+}
+
+void ZooKeeperStore::check_names(std::string_view mutex, std::string_view /*contender_id*/) const {
+  check_node_name("mutex name", mutex);
+  if (settings_->root.empty() && mutex == "zookeeper") {
+    throw InvalidArgumentError{
+        "on ZooKeeper the node /zookeeper belongs to the servers; choose another mutex name or a "
+        "base path"};
+  }
+}
+
+std::shared_ptr<void> ZooKeeperStore::attach() {
+  const std::lock_guard lock{mutex_};
+  if (users_ == 0) contest_ = std::make_shared<Contest>(settings_, connector_, runtime_);
+  ++users_;
+  return {this, [self = shared_from_this()](void*) { self->detach(); }};
+}
+
+void ZooKeeperStore::detach() {
+  if (fork_guard_.in_child()) return;
+  std::shared_ptr<Contest> contest;
+  {
+    const std::lock_guard lock{mutex_};
+    if (--users_ == 0) contest = std::move(contest_);
+  }
+  if (contest && contest->close()) connector_->wait_until_closed();
+}
+
+void ZooKeeperStore::acquire(const LeaseRequest& request, AnswerHandler handler) {
+  serve(request, std::move(handler),
+        [&](Contest& contest, AnswerHandler next) { contest.acquire(request, std::move(next)); });
+}
+
+void ZooKeeperStore::guard(const LeaseRequest& request, AnswerHandler handler) {
+  serve(request, std::move(handler),
+        [&](Contest& contest, AnswerHandler next) { contest.guard(request, std::move(next)); });
+}
+
+void ZooKeeperStore::release(const LeaseRequest& request, FencingToken token,
+                             AnswerHandler handler) {
+  serve(request, std::move(handler), [&](Contest& contest, AnswerHandler next) {
+    contest.release(request, token, std::move(next));
+  });
+}
+
+void ZooKeeperStore::retrieve(const LeaseRequest& request, AnswerHandler handler) {
+  serve({.mutex = request.mutex, .contender_id = {}}, std::move(handler),
+        [&](Contest& contest, AnswerHandler next) { contest.retrieve(request, std::move(next)); });
+}
+
+std::unique_ptr<engine::Watch> ZooKeeperStore::watch(const LeaseRequest& request,
+                                                     NoticeHandler handler) {
+  return checked(request)->watch(request, std::move(handler));
+}
+
+template <class Function>
+void ZooKeeperStore::serve(const LeaseRequest& request, AnswerHandler handler,
+                           const Function& function) {
+  std::shared_ptr<Contest> contest;
+  try {
+    contest = checked(request);
+  } catch (const Error& error) {
+    handler(error);
+    return;
+  }
+  function(*contest, std::move(handler));
+}
+
+std::shared_ptr<Contest> ZooKeeperStore::checked(const LeaseRequest& request) const {
+  check_name("mutex name", request.mutex, name_limits().mutex);
+  if (!request.contender_id.empty()) {
+    check_name("contender id", request.contender_id, name_limits().contender_id);
+  }
+  check_names(request.mutex, request.contender_id);
+  if (fork_guard_.in_child()) {
+    throw Error{ErrorKind::unavailable,
+                "this process was forked after its ZooKeeper store was made; make a new one here"};
+  }
+  const std::lock_guard lock{mutex_};
+  if (!contest_) {
+    throw Error{ErrorKind::unavailable, "the ZooKeeper store is closed: nobody uses it any more"};
+  }
+  return contest_;
+}
+
+}  // namespace simba::zookeeper

@@ -1,0 +1,64 @@
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+
+#include "simba/core/fork_guard.hpp"
+#include "simba/core/runtime.hpp"
+#include "simba/engine/lease_store.hpp"
+#include "zookeeper/client.hpp"
+#include "zookeeper/settings.hpp"
+
+namespace simba::zookeeper {
+
+class Contest;
+
+/// The store over any connector, so that it can be played through without servers.
+///
+/// Threads: see LeaseStore. Requests are answered on the thread that brought the news, or inside
+/// the call.
+class ZooKeeperStore final : public engine::LeaseStore,
+                             public std::enable_shared_from_this<ZooKeeperStore> {
+ public:
+  ZooKeeperStore(Settings settings, std::shared_ptr<Connector> connector,
+                 std::shared_ptr<const Runtime> runtime);
+  ~ZooKeeperStore() override;
+  ZooKeeperStore(const ZooKeeperStore&) = delete;
+  ZooKeeperStore& operator=(const ZooKeeperStore&) = delete;
+
+  NameLimits name_limits() const noexcept override { return {}; }
+  engine::OwnerWatch owner_watch() const noexcept override { return engine::OwnerWatch::kept; }
+  void check_names(std::string_view mutex, std::string_view contender_id) const override;
+  std::shared_ptr<void> attach() override;
+
+  void acquire(const engine::LeaseRequest& request, engine::AnswerHandler handler) override;
+  void guard(const engine::LeaseRequest& request, engine::AnswerHandler handler) override;
+  void release(const engine::LeaseRequest& request, FencingToken token,
+               engine::AnswerHandler handler) override;
+  void retrieve(const engine::LeaseRequest& request, engine::AnswerHandler handler) override;
+  std::unique_ptr<engine::Watch> watch(const engine::LeaseRequest& request,
+                                       engine::NoticeHandler handler) override;
+
+ private:
+  template <class Function>
+  void serve(const engine::LeaseRequest& request, engine::AnswerHandler handler,
+             const Function& function);
+  std::shared_ptr<Contest> checked(const engine::LeaseRequest& request) const;
+  void detach();
+
+  // constant after construction
+  const std::shared_ptr<const Settings> settings_;
+  const std::shared_ptr<Connector> connector_;
+  const std::shared_ptr<const Runtime> runtime_;
+  const ForkGuard fork_guard_;
+
+  mutable std::mutex mutex_;
+  // guarded by mutex_
+  std::shared_ptr<Contest> contest_;  // while someone is attached
+  std::size_t users_ = 0;
+};
+
+}  // namespace simba::zookeeper

@@ -1,0 +1,86 @@
+#include "zookeeper/c_codes.hpp"
+
+#include <array>
+#include <chrono>
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <utility>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace simba::zookeeper {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+TEST(ZooKeeperCode, SaysWhatAnAnswerMeansForTheRequest) {
+  for (const auto& [answer, code] : {
+           std::pair{ZOK, Code::ok},
+           std::pair{ZNONODE, Code::no_node},
+           std::pair{ZNODEEXISTS, Code::node_exists},
+           std::pair{ZNOAUTH, Code::no_auth},
+           std::pair{ZUNIMPLEMENTED, Code::unimplemented},
+           std::pair{ZCONNECTIONLOSS, Code::connection_loss},
+           std::pair{ZOPERATIONTIMEOUT, Code::connection_loss},
+           std::pair{ZSESSIONMOVED, Code::connection_loss},
+           std::pair{ZSESSIONEXPIRED, Code::session_expired},
+           std::pair{ZINVALIDSTATE, Code::session_expired},
+           std::pair{ZCLOSING, Code::closing},
+           std::pair{ZNOTEMPTY, Code::refused},
+           std::pair{ZINVALIDACL, Code::refused},
+           std::pair{ZBADARGUMENTS, Code::refused},
+           std::pair{ZTHROTTLEDOP, Code::refused},
+       }) {
+    EXPECT_EQ(code_of(answer), code) << answer;
+  }
+  EXPECT_EQ(code_of(12'345), Code::refused);
+}
+
+TEST(ZooKeeperCode, StatHasZxidTimeAndSession) {
+  Stat raw{};
+  raw.czxid = 7;
+  raw.ctime = 1'700'000'000'123;
+  raw.ephemeralOwner = 0x1234;
+  const NodeStat stat = stat_of(&raw);
+  EXPECT_EQ(stat.created_zxid, 7);
+  EXPECT_EQ(stat.created_at, StoreTime{std::chrono::milliseconds{1'700'000'000'123}});
+  EXPECT_EQ(stat.session, 0x1234);
+}
+
+TEST(ZooKeeperCode, ContainerBelongsToNoSession) {
+  Stat raw{};
+  raw.ephemeralOwner = std::numeric_limits<std::int64_t>::min();
+  EXPECT_EQ(stat_of(&raw).session, 0);
+}
+
+TEST(ZooKeeperCode, WhatIsMissingIsEmpty) {
+  EXPECT_EQ(stat_of(nullptr).created_zxid, 0);
+  EXPECT_EQ(text_of(nullptr), "");
+  EXPECT_EQ(data_of(nullptr, 5), "");
+  EXPECT_EQ(data_of("abc", -1), "");
+  EXPECT_EQ(data_of("abc", 0), "");
+  EXPECT_THAT(names_of(nullptr), IsEmpty());
+  const String_vector none{.count = 3, .data = nullptr};
+  EXPECT_THAT(names_of(&none), IsEmpty());
+}
+
+TEST(ZooKeeperCode, DataMayHoldAnyBytes) {
+  const std::string bytes{"a\0\xFF", 3};
+  EXPECT_EQ(data_of(bytes.data(), 3), bytes);
+}
+
+TEST(ZooKeeperCode, NamesThatAreMissingAreLeftOut) {
+  std::string first = "first";
+  std::string last = "last";
+  std::array<char*, 3> names{first.data(), nullptr, last.data()};
+  const String_vector three{.count = 3, .data = names.data()};
+  EXPECT_THAT(names_of(&three), ElementsAre("first", "last"));
+  const String_vector negative{.count = -1, .data = names.data()};
+  EXPECT_THAT(names_of(&negative), IsEmpty());
+}
+
+}  // namespace
+}  // namespace simba::zookeeper

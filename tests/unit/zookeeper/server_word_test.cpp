@@ -1,0 +1,26 @@
+#include "zookeeper/server_word.hpp"
+
+#include <gtest/gtest.h>
+
+namespace simba::zookeeper {
+namespace {
+
+TEST(ServerWord, ReadsPlacesWithTheirPorts) {
+  const auto places = places_in("zk1:2181,10.0.0.5:2182,::1:2183");
+  ASSERT_EQ(places.size(), 3U);
+  EXPECT_EQ(places[0].host, "zk1");
+  EXPECT_EQ(places[0].port, "2181");
+  EXPECT_EQ(places[1].host, "10.0.0.5");
+  EXPECT_EQ(places[2].host, "::1");
+  EXPECT_EQ(places[2].port, "2183");
+  EXPECT_TRUE(places_in("").empty());
+}
+
+TEST(ServerWord, TellsThatNobodyIsThere) {
+  using namespace std::chrono_literals;
+  const auto answer = ask_word({.host = "127.0.0.1", .port = "1"}, "srvr", 1s);
+  EXPECT_EQ(answer.state, WordAnswer::State::unreachable);
+}
+
+}  // namespace
+}  // namespace simba::zookeeper

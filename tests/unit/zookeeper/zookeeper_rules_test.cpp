@@ -1,0 +1,294 @@
+// Why there are never two owners, and why nobody waits for ever, whatever happens to connections,
+// processes, servers and nodes: the real store above simulated sessions with three simulated
+// servers, in virtual time.
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "unit/zookeeper/rules/ensemble.hpp"
+#include "unit/zookeeper/rules/network.hpp"
+#include "unit/zookeeper/rules/play.hpp"
+#include "unit/zookeeper/rules/process.hpp"
+#include "unit/zookeeper/rules/sim_client.hpp"
+#include "unit/zookeeper/rules/tree.hpp"
+
+namespace simba::zookeeper::rules {
+namespace {
+
+using namespace std::chrono_literals;
+using Fault = Outcome::Fault;
+
+// A sanitizer makes them twenty times as slow.
+#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+constexpr std::uint64_t seeds = 20;
+#else
+constexpr std::uint64_t seeds = 200;
+#endif
+
+TEST(ZooKeeperRules, TroubleMakesNeitherTwoOwnersNorAMutexThatNobodyGets) {
+  std::size_t ownerships = 0;
+  for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
+    const Outcome outcome = play(seed, Mutation::none);
+    ASSERT_EQ(outcome.fault, Fault::none) << "seed " << seed << ": " << outcome.what << "\n"
+                                          << outcome.story;
+    ownerships += outcome.ownerships;
+  }
+  EXPECT_GT(ownerships, 20 * seeds) << "it must change hands, or nothing is shown";
+}
+
+// ---- the servers that are simulated -------------------------------------------------------------
+
+/// Three servers and one client of them.
+class SimulatedZooKeeper : public testing::Test {
+ protected:
+  SimulatedZooKeeper() {
+    host->name = "client";
+    host->actor = std::make_shared<Actor>(world);
+    client = std::static_pointer_cast<SimClient>(connector.connect([this](const auto& event) {
+      if (const auto* node = std::get_if<NodeEvent>(&event)) events.push_back(*node);
+      expired = expired || std::holds_alternative<Expired>(event);
+    }));
+    go_on(300ms);
+    client->create("/m", "", NodeKind::container, [](auto...) {});
+    go_on(10ms);
+  }
+  ~SimulatedZooKeeper() override { world.clear(); }
+  SimulatedZooKeeper(const SimulatedZooKeeper&) = delete;
+  SimulatedZooKeeper& operator=(const SimulatedZooKeeper&) = delete;
+
+  void go_on(std::chrono::nanoseconds span) { world.run_until(world.now() + span); }
+  std::string create(const std::string& path) {
+    std::string made;
+    client->create(path, "data", NodeKind::ephemeral_sequential,
+                   [&](Code, const std::string& name, const NodeStat&) { made = name; });
+    go_on(10ms);
+    return made;
+  }
+
+  World world{1};
+  Ensemble ensemble{world, {.sync_limit = 10}, Mutation::none};
+  Network network{world, ensemble, Mutation::none};
+  std::shared_ptr<Host> host = std::make_shared<Host>();
+  SimConnector connector{network, host};
+  std::shared_ptr<SimClient> client;
+  std::vector<NodeEvent> events;
+  bool expired = false;
+};
+
+TEST_F(SimulatedZooKeeper, NumbersTheChildrenOfANodeInTheirOrder) {
+  EXPECT_EQ(create("/m/a-"), "/m/a-0000000000");
+  EXPECT_EQ(create("/m/b-"), "/m/b-0000000001");
+  client->remove("/m/a-0000000000", [](Code) {});
+  EXPECT_EQ(create("/m/a-"), "/m/a-0000000002");
+}
+
+TEST_F(SimulatedZooKeeper, TellsOnceOfANodeThatIsRemoved) {
+  const std::string path = create("/m/a-");
+  client->get(path, Watching::yes, [](auto...) {});
+  client->remove(path, [](Code) {});
+  go_on(10ms);
+  client->create("/m/a", "", NodeKind::persistent, [](auto...) {});
+  go_on(10ms);
+  ASSERT_EQ(events.size(), 1U);
+  EXPECT_EQ(events.front().kind, NodeEvent::Kind::removed);
+  EXPECT_EQ(events.front().path, path);
+}
+
+TEST_F(SimulatedZooKeeper, TellsAfterTheReconnectWhatHappenedMeanwhile) {
+  const std::string path = create("/m/a-");
+  client->get(path, Watching::yes, [](auto...) {});
+  go_on(10ms);
+  network.break_one(*host);
+  ensemble.remove_by_hand(path);
+  go_on(500ms);
+  ASSERT_EQ(events.size(), 1U);
+  EXPECT_EQ(events.front().path, path);
+  EXPECT_FALSE(expired);
+}
+
+TEST_F(SimulatedZooKeeper, KeepsASessionThatIsIdleAndEndsOneThatIsSilent) {
+  const std::string path = create("/m/a-");
+  go_on(10s);
+  EXPECT_NE(ensemble.truth().find(path), nullptr);
+  host->actor->pause_until(world.now() + 10s);
+  go_on(700ms);  // it has last been heard of at most 400 ms ago, of 1.2 s
+  EXPECT_NE(ensemble.truth().find(path), nullptr);
+  go_on(1s);
+  EXPECT_EQ(ensemble.truth().find(path), nullptr);
+  go_on(10s);
+  EXPECT_TRUE(expired);
+}
+
+TEST_F(SimulatedZooKeeper, EndsASessionWhoseServerIsCutOffThoughThatStillAnswersReads) {
+  const std::string path = create("/m/a-");
+  const auto at = [&](std::size_t server) { return !ensemble.server(server).visitors().empty(); };
+  while (!client->connected() || at(ensemble.leader().value())) {
+    network.break_one(*host);
+    go_on(300ms);
+  }
+  for (std::size_t i = 0; i < Ensemble::size; ++i) {
+    if (at(i)) ensemble.cut_off(i, world.now() + 10s);
+  }
+  int reads = 0;
+  bool synced = false;
+  for (int i = 0; i < 32; ++i) {
+    client->get(path, Watching::no, [&](Code code, auto...) { reads += code == Code::ok ? 1 : 0; });
+    go_on(50ms);
+  }
+  client->sync([&](Code) { synced = true; });
+  go_on(50ms);
+  EXPECT_EQ(reads, 32);
+  EXPECT_FALSE(synced) << "it takes the leader";
+  EXPECT_EQ(ensemble.truth().find(path), nullptr);
+  go_on(2s);
+  EXPECT_TRUE(expired);
+}
+
+// ---- a few turns in calm ------------------------------------------------------------------------
+
+class ZooKeeperRulesInCalm : public testing::Test {
+ protected:
+  ZooKeeperRulesInCalm() {
+    for (const auto& process : {a, b}) {
+      process->start(process->members().front());
+      go_on(500ms);
+    }
+  }
+  ~ZooKeeperRulesInCalm() override {
+    for (const auto& process : {a, b, c}) {
+      if (service_of(*process).running()) process->stop(process->members().front());
+    }
+    go_on(5s);
+    a.reset();
+    b.reset();
+    c.reset();
+    world.clear();
+  }
+  ZooKeeperRulesInCalm(const ZooKeeperRulesInCalm&) = delete;
+  ZooKeeperRulesInCalm& operator=(const ZooKeeperRulesInCalm&) = delete;
+
+  std::shared_ptr<Process> make(const std::string& name) {
+    auto process = std::make_shared<Process>(
+        network, name, 0, OnDisconnect::keep_while_session_lasts, ensemble.config().timeout);
+    process->add("m", name, AfterLoss::contend_again);
+    return process;
+  }
+  static MutexContendService& service_of(Process& process) {
+    return *process.members().front().service;
+  }
+  void go_on(std::chrono::nanoseconds span) { world.run_until(world.now() + span); }
+
+  World world{1};
+  Ensemble ensemble{world, {}, Mutation::none};
+  Network network{world, ensemble, Mutation::none};
+  std::shared_ptr<Process> a = make("a");
+  std::shared_ptr<Process> b = make("b");
+  std::shared_ptr<Process> c = make("c");
+};
+
+TEST_F(ZooKeeperRulesInCalm, AReleaseMakesTheNextInLineTheOwner) {
+  EXPECT_TRUE(service_of(*a).is_owner());
+  a->stop(a->members().front());
+  go_on(20ms);
+  EXPECT_TRUE(service_of(*b).is_owner());
+}
+
+TEST_F(ZooKeeperRulesInCalm, AnOwnerWhoseNodeIsRemovedByHandIsToldAndQueuesUpAnew) {
+  ensemble.remove_by_hand("/simba/m/" + ensemble.truth().children("/simba/m").front());
+  ensemble.remove_by_hand("/simba/m/" + ensemble.truth().children("/simba/m").front());
+  go_on(100ms);
+  EXPECT_EQ(ensemble.truth().children("/simba/m").size(), 2U);
+  EXPECT_NE(service_of(*a).is_owner(), service_of(*b).is_owner());
+}
+
+TEST_F(ZooKeeperRulesInCalm, AnOwnerKeepsTheMutexWhenTheLeaderOfTheServersDies) {
+  const FencingToken token = service_of(*a).fencing_token();
+  ensemble.crash(ensemble.leader().value(), world.now() + 300ms);
+  go_on(2s);
+  EXPECT_TRUE(service_of(*a).is_owner());
+  EXPECT_EQ(service_of(*a).fencing_token(), token);
+}
+
+// What it asked before it was stopped is answered together with what it asks now, and when it asks
+// for something else just then.
+TEST_F(ZooKeeperRulesInCalm, AnAnswerToAFormerLifeDoesNotCostTheNodeOfTheLatter) {
+  a->stop(a->members().front());
+  b->stop(b->members().front());
+  bool founded = true;
+  world.after_each = [&] {
+    if (!service_of(*c).is_owner()) return;
+    const FencingToken token = service_of(*c).fencing_token();
+    const auto names = ensemble.truth().children("/simba/m");
+    const auto is_its = [&](const std::string& name) {
+      const auto zxid = ensemble.truth().find("/simba/m/" + name)->stat.created_zxid;
+      return static_cast<FencingToken>(zxid) == token;
+    };
+    founded = founded && std::any_of(names.begin(), names.end(), is_its);
+  };
+  for (int round = 0; round < 60 && founded; ++round) {
+    for (const std::size_t server : {0U, 1U}) {
+      ensemble.crash(server, world.now() + 50ms + round * 4ms);
+    }
+    c->start(c->members().front());
+    go_on(5ms);
+    c->stop(c->members().front());
+    go_on(5ms);
+    c->start(c->members().front());
+    go_on(2s);
+    EXPECT_TRUE(service_of(*c).is_owner());
+    c->stop(c->members().front());
+    go_on(1s);
+    c = make("c");
+  }
+  world.after_each = {};
+  EXPECT_TRUE(founded) << world.story();
+}
+
+// ---- broken rules -------------------------------------------------------------------------------
+
+enum class Harm { safety, liveness };
+
+Harm harm_of(Fault fault) {
+  const bool unsafe =
+      fault == Fault::two_owners || fault == Fault::unfounded || fault == Fault::old_token;
+  return unsafe ? Harm::safety : Harm::liveness;
+}
+
+struct Broken {
+  Mutation mutation;
+  Harm harm;
+};
+
+class BrokenZooKeeperRules : public testing::TestWithParam<Broken> {};
+
+TEST_P(BrokenZooKeeperRules, AreFound) {
+  for (std::uint64_t seed = 1; seed <= 600; ++seed) {
+    const Fault fault = play(seed, GetParam().mutation).fault;
+    if (fault != Fault::none && harm_of(fault) == GetParam().harm) return;
+  }
+  FAIL() << "nobody was harmed";
+}
+
+INSTANTIATE_TEST_SUITE_P(All, BrokenZooKeeperRules,
+                         testing::Values(Broken{Mutation::sync_stays_at_follower, Harm::safety},
+                                         Broken{Mutation::sync_stays_at_follower, Harm::liveness},
+                                         Broken{Mutation::touches_stay_at_follower, Harm::safety},
+                                         Broken{Mutation::sessions_end_early, Harm::safety},
+                                         Broken{Mutation::timeout_overstated, Harm::safety},
+                                         Broken{Mutation::events_dropped, Harm::safety},
+                                         Broken{Mutation::events_dropped, Harm::liveness},
+                                         Broken{Mutation::removed_nodes_listed, Harm::liveness},
+                                         Broken{Mutation::dead_sessions_keep_nodes, Harm::liveness},
+                                         Broken{Mutation::late_writes_count, Harm::liveness},
+                                         Broken{Mutation::sequence_starts_again, Harm::safety},
+                                         Broken{Mutation::old_servers_take_clients,
+                                                Harm::liveness}));
+
+}  // namespace
+}  // namespace simba::zookeeper::rules
