@@ -1,11 +1,10 @@
 #include "simba/sqlite/sqlite_factory.hpp"
 
-#include <filesystem>
-#include <system_error>
 #include <utility>
 
 #include "simba/core/error.hpp"
 #include "sql/sql_store.hpp"
+#include "sqlite/database_path.hpp"
 #include "sqlite/sqlite_database.hpp"
 
 namespace simba::sqlite {
@@ -16,17 +15,8 @@ constexpr sql::SqlDefaults defaults{.poll_interval = std::chrono::seconds{1}, .p
 
 std::shared_ptr<sql::Database> make_database(const SqliteOptions& options,
                                              const std::shared_ptr<const Runtime>& runtime) {
-  if (options.path.empty()) throw InvalidArgumentError{"an SQLite store needs a path"};
-  if (!options.path.has_filename()) {
-    throw InvalidArgumentError{"the path of an SQLite store must name a file, not a folder: " +
-                               options.path.string()};
-  }
+  auto path = database_path(options);
   if (!runtime) throw InvalidArgumentError{"an SQLite store needs a runtime"};
-  // SQLite names its files beside the one that a link leads to; so must we.
-  std::error_code unresolved;
-  auto path =
-      std::filesystem::weakly_canonical(std::filesystem::absolute(options.path), unresolved);
-  if (unresolved) path = std::filesystem::absolute(options.path);
   return std::make_shared<SqliteDatabase>(std::move(path), options.children, options.sql.schema,
                                           runtime->log);
 }

@@ -1,0 +1,19 @@
+#pragma once
+
+#include <memory>
+
+#include "simba/engine/store_admin.hpp"
+#include "simba/sqlite/sqlite_factory.hpp"
+
+namespace simba::sqlite {
+
+/// What tools do with an SQLite store. Does not open the file: each function does so when it needs
+/// to. Only `init` makes the file or its tables.
+///
+/// `examine` reports a file that can not be used as a problem and does not throw.
+///
+/// Throws InvalidArgumentError where the options contradict each other.
+std::unique_ptr<engine::StoreAdmin> make_sqlite_admin(const SqliteOptions& options,
+                                                      std::shared_ptr<const Runtime> runtime);
+
+}  // namespace simba::sqlite

@@ -1,0 +1,70 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "simba/core/error.hpp"
+#include "simba/engine/store_admin.hpp"
+#include "simba/sql/sql_options.hpp"
+#include "sql/database.hpp"
+#include "sql/sql_store.hpp"
+
+namespace simba::sql {
+
+/// What a database product brings for tools, beside its `Database`. Throws Error as that does.
+///
+/// Threads: used by one thread at a time.
+class TableInspector {
+ public:
+  TableInspector() = default;
+  TableInspector(const TableInspector&) = delete;
+  TableInspector& operator=(const TableInspector&) = delete;
+  virtual ~TableInspector() = default;
+
+  /// Whether the store finds all that it needs. Makes nothing.
+  virtual bool has_table() = 0;
+
+  /// The names of all mutexes, in any order. The table is there.
+  virtual std::vector<std::string> names() = 0;
+
+  /// As `StoreAdmin::examine`.
+  virtual engine::StoreReport examine() = 0;
+};
+
+/// The same database three times: `expecting` never makes the table, `creating` does.
+struct SqlAdminParts {
+  std::unique_ptr<TableInspector> inspector{};
+  std::shared_ptr<Database> expecting{};
+  std::shared_ptr<Database> creating{};
+};
+
+/// Where the table is missing and `options.schema` lets the store make it, no mutex is known;
+/// otherwise that is an error.
+std::unique_ptr<engine::StoreAdmin> make_sql_admin(SqlAdminParts parts, const SqlOptions& options,
+                                                   const SqlDefaults& defaults);
+
+/// A column of somebody's table.
+struct TableColumn {
+  std::string name{};
+  std::string type{};                   ///< as the database calls it
+  std::optional<std::uint64_t> most{};  ///< characters of a text, bits of a number; empty: enough
+};
+
+/// What is wrong with the columns. `version_bits`: of the column that the schema of the product
+/// has.
+std::vector<engine::Finding> check_columns(const std::vector<TableColumn>& columns,
+                                           std::uint64_t version_bits);
+
+engine::Finding note(std::string text);
+engine::Finding warning(std::string text);
+/// `kind`: what contenders fail with.
+engine::Finding problem(std::string text, ErrorKind kind = ErrorKind::configuration);
+engine::Finding problem(const Error& error);
+
+/// True where one of them is a problem.
+bool has_problem(const std::vector<engine::Finding>& findings);
+
+}  // namespace simba::sql
