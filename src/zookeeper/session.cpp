@@ -19,7 +19,7 @@ constexpr std::size_t most_watched_bytes = 700'000;
 constexpr int most_unheard = 5;
 
 /// A session that is shorter was none.
-constexpr milliseconds shortest_session{1'000};
+constexpr milliseconds shortest_session{300};
 
 // A server reports to the leader twice in a tick; a quarter more for the way.
 nanoseconds settling_time(milliseconds tick) { return nanoseconds{tick} * 5 / 8; }

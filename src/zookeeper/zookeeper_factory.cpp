@@ -1,5 +1,8 @@
 #include "simba/zookeeper/zookeeper_factory.hpp"
 
+#include <algorithm>
+#include <utility>
+
 #include "simba/engine/lease_service_factory.hpp"
 #include "zookeeper/c_connector.hpp"
 #include "zookeeper/settings.hpp"
@@ -17,9 +20,11 @@ std::unique_ptr<MutexServiceFactory> make_zookeeper_factory(ZooKeeperOptions opt
 std::shared_ptr<engine::LeaseStore> make_zookeeper_store(const ZooKeeperOptions& options,
                                                          std::shared_ptr<const Runtime> runtime) {
   if (!runtime) throw InvalidArgumentError{"a ZooKeeper store needs a runtime"};
-  const Settings settings = checked_settings(options);
+  Settings settings = checked_settings(options);
   check_tls(settings.tls);
-  const engine::ContentionPlan checked{contention_of(options)};
+  // Those who ask wait no longer than their request time-out: before that they are told why.
+  const engine::ContentionPlan plan{contention_of(options)};
+  settings.connection_timeout = std::min(settings.connection_timeout, plan.request_timeout * 3 / 4);
   auto connector = make_c_connector(settings, runtime);
   return std::make_shared<ZooKeeperStore>(settings, std::move(connector), std::move(runtime));
 }

@@ -40,6 +40,7 @@ struct ZooKeeperOptions {
   std::optional<std::chrono::milliseconds> session_timeout{};
 
   /// How long requests wait for the first connection before they fail; it is tried on after that.
+  /// At most three quarters of the request time-out.
   std::chrono::milliseconds connection_timeout{5'000};
 
   /// `tickTime` of the servers. They tell each other twice in a tick who is alive, so an owner
