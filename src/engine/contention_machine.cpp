@@ -178,6 +178,10 @@ void ContentionMachine::on(const Noticed& event, LocalTime now, Actions& actions
       grant_noticed(notice, now, actions);
       break;
     case Notice::Kind::suspended:
+      if (notice.record && notice.record->counted_from && is_mine(*notice.record) && lease_held_ &&
+          notice.record->fencing_token == last_token_) {
+        extend(*notice.record, *notice.record->counted_from, actions);
+      }
       if (phase_ == Phase::owning && !at_risk_) {
         at_risk_ = true;
         actions.events.emplace_back(AtRisk{.lease_left = lease_.transition_at - now});

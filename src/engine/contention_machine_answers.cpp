@@ -86,15 +86,20 @@ void ContentionMachine::guard_answered(const Answered& event, bool newest, Local
   last_token_ = std::max(last_token_, record.fencing_token);
   const LocalTime due =
       std::max(renewal_after(counted_from, record.transition_left), now + plan_->retry_min);
-  const LocalLease lease = own_lease(record, counted_from);
-  const bool extended = lease.transition_at > lease_.transition_at;
+  const bool extended = extend(record, counted_from, actions);
   // A store may have nothing new to tell yet; it need not be asked again and again.
   next_attempt_ = extended ? due : std::max(due, now + plan_->lease() / 20);
   if (std::exchange(hinted_, false)) next_attempt_ = now;
-  if (!extended) return;
+}
+
+bool ContentionMachine::extend(const LeaseRecord& record, LocalTime counted_from,
+                               Actions& actions) {
+  const LocalLease lease = own_lease(record, counted_from);
+  if (lease.transition_at <= lease_.transition_at) return false;
   lease_ = lease;
   at_risk_ = false;
   if (phase_ == Phase::owning) actions.renewed = own_view(record);
+  return true;
 }
 
 void ContentionMachine::release_answered(const Answered& event, bool newest, LocalTime now,

@@ -6,6 +6,7 @@
 
 #include "zookeeper/node_names.hpp"
 #include "zookeeper/owner_search.hpp"
+#include "zookeeper/watcher.hpp"
 
 namespace simba::zookeeper {
 
@@ -15,25 +16,6 @@ using engine::LeaseRecord;
 using engine::LeaseRequest;
 using engine::Notice;
 using engine::NoticeHandler;
-
-/// Someone who is told of changes: a contender, or, without an id, an observer.
-struct Contest::Watcher {
-  std::string path;
-  std::string contender_id;
-  NoticeHandler handler;
-  std::atomic<bool> ended{false};
-
-  // of an observer
-  std::string watched{};   // the path whose next change we will hear of
-  bool searching = false;  // for the owner
-  bool again = false;      // something changed meanwhile
-  LeaseRecord owner{};     // as it was told
-
-  bool observes() const noexcept { return contender_id.empty(); }
-  void tell(const Notice& notice) const {
-    if (!ended) handler(notice);
-  }
-};
 
 class Contest::Subscription final : public engine::Watch {
  public:
@@ -206,7 +188,7 @@ void Contest::begin_watch(const std::shared_ptr<Watcher>& watcher) {
     observe(watcher);
   } else if (const auto latch = find(watcher->path, watcher->contender_id)) {
     if (latch->granted() && !session_->connected()) {
-      watcher->tell(Notice{.kind = Notice::Kind::suspended});
+      watcher->tell(suspension_of(*latch));
     }
     latch->tell();
     if (!latch->granted() && !latch->waiting()) watcher->tell(Notice{});
@@ -250,86 +232,6 @@ void Contest::node_changed(const NodeEvent& event) {
     if (watcher->observes() && (watcher->watched == event.path || watcher->searching)) {
       observe(watcher);
     }
-  }
-}
-
-// ---- the session --------------------------------------------------------------------------------
-
-void Contest::session_begun() {
-  serve_waiting();
-  for (const auto& watcher : all_watchers()) {
-    if (watcher->observes()) observe(watcher);
-  }
-}
-
-void Contest::session_suspended() {
-  for (const auto& latch : all_latches()) latch->session_suspended();
-  for (const auto& watcher : all_watchers()) watcher->searching = false;
-  fail_looks();
-  if (settings_->on_disconnect == OnDisconnect::step_down) {
-    step_down();
-  } else {
-    tell_contenders(Notice{.kind = Notice::Kind::suspended});
-  }
-}
-
-void Contest::session_resumed() {
-  for (const auto& latch : all_latches()) latch->session_resumed();
-  for (const auto& watcher : all_watchers()) {
-    if (watcher->observes()) {
-      observe(watcher);
-    } else if (const auto latch = find(watcher->path, watcher->contender_id);
-               latch && latch->granted()) {
-      watcher->tell(Notice{});  // so that it renews at once
-    }
-  }
-}
-
-void Contest::session_ended() {
-  const auto latches = all_latches();
-  for (auto& [path, mutex] : mutexes_) {
-    mutex.latches.clear();
-    mutex.leaving.clear();
-  }
-  for (const auto& latch : latches) {
-    latch->session_ended();
-    drop_if_unused(latch->mutex_path());
-  }
-  for (const auto& watcher : all_watchers()) {
-    watcher->searching = false;
-    watcher->watched.clear();
-  }
-  fail_looks();
-  tell_contenders(Notice{.kind = Notice::Kind::revoked});
-}
-
-void Contest::connecting_takes_long() { serve_waiting(); }
-
-void Contest::session_ticked() {
-  for (const auto& latch : all_latches()) latch->mend();
-  for (const auto& watcher : all_watchers()) {
-    if (!watcher->observes() || watcher->searching) continue;
-    if (watcher->watched.empty()) {
-      observe(watcher);
-    } else if (session_->watches(watcher->watched) && !watcher->owner.owner_id.empty()) {
-      // We would have heard of a change: so the owner still is. It has no lease to renew.
-      watcher->tell(Notice{.kind = Notice::Kind::changed, .record = watcher->owner});
-    }
-  }
-}
-
-void Contest::fail_looks() {
-  const Error error{ErrorKind::unavailable,
-                    "ZooKeeper: the connection was lost before the owner was found"};
-  for (const auto& [look, handler] : std::exchange(looks_, {})) handler(error);
-}
-
-// As Curator does: whoever leads leads no more, and will queue up anew.
-void Contest::step_down() {
-  for (const auto& latch : all_latches()) {
-    if (!latch->granted() || find(latch->mutex_path(), latch->contender_id()) != latch) continue;
-    make_leave(latch, [](const LeaseAnswer&) {});
-    tell(latch->mutex_path(), latch->contender_id(), Notice{.kind = Notice::Kind::revoked});
   }
 }
 

@@ -81,6 +81,7 @@ class Contest : public std::enable_shared_from_this<Contest>,
   void observe(const std::shared_ptr<Watcher>& watcher);
   void step_down();
   void fail_looks();
+  static engine::Notice suspension_of(const Latch& latch);
 
   void drop(const Latch& latch);
   void drop_if_unused(const std::string& path);

@@ -114,6 +114,7 @@ class Latch : public std::enable_shared_from_this<Latch> {
   void listed(Code code, const std::vector<std::string>& names);
   void lead();
   void watch_own();
+  bool long_unwatched();
   void wait_behind(const std::string& predecessor, const std::string& owner);
   void seen(Code code, const std::string& node, const std::string& data, const NodeStat& stat);
 
@@ -148,6 +149,7 @@ class Latch : public std::enable_shared_from_this<Latch> {
   std::string owner_node_;       // its path, of the owner that we know
   engine::LeaseRecord owner_{};  // the owner that we know
   int unseen_ = 0;               // answers that this look still waits for
+  int unwatched_ = 0;            // ticks for which an owner has had no watch on its node
   bool looking_ = false;         // a look is under way
   bool stale_ = false;           // an answer was lost, or the connection was
   bool settling_ = false;        // the doubt is being settled

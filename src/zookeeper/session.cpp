@@ -18,7 +18,7 @@ constexpr std::size_t most_watched_bytes = 700'000;
 /// So often in a row a connection may be of no use before the session is given up.
 constexpr int most_unheard = 5;
 
-/// A session that is shorter was none.
+/// One that ends sooner after it was asked for is not followed by another at once.
 constexpr milliseconds shortest_session{300};
 
 // A server reports to the leader twice in a tick; a quarter more for the way.
@@ -87,15 +87,31 @@ void Session::remove(const std::string& path, DoneHandler handler) {
 }
 
 void Session::children(const std::string& path, Watching watching, ChildrenHandler handler) {
-  client_->children(path, affordable(path, watching), here(std::move(handler)));
+  client_->children(path, affordable(path, watching),
+                    here(ChildrenHandler{[this, path, watching, handler = std::move(handler)](
+                                             Code code, const std::vector<std::string>& names) {
+                      if (code != Code::ok && watching == Watching::yes) forget_watch(path);
+                      handler(code, names);
+                    }}));
 }
 
 void Session::get(const std::string& path, Watching watching, DataHandler handler) {
-  client_->get(path, affordable(path, watching), here(std::move(handler)));
+  client_->get(path, affordable(path, watching),
+               here(DataHandler{[this, path, watching, handler = std::move(handler)](
+                                    Code code, const std::string& data, const NodeStat& stat) {
+                 if (code != Code::ok && watching == Watching::yes) forget_watch(path);
+                 handler(code, data, stat);
+               }}));
 }
 
 void Session::exists(const std::string& path, Watching watching, StatHandler handler) {
-  client_->exists(path, affordable(path, watching), here(std::move(handler)));
+  client_->exists(path, affordable(path, watching),
+                  here(StatHandler{[this, path, watching, handler = std::move(handler)](
+                                       Code code, const NodeStat& stat) {
+                    const bool watched = code == Code::ok || code == Code::no_node;
+                    if (!watched && watching == Watching::yes) forget_watch(path);
+                    handler(code, stat);
+                  }}));
 }
 
 void Session::sync(DoneHandler handler) { client_->sync(here(std::move(handler))); }
@@ -116,6 +132,10 @@ Watching Session::affordable(const std::string& path, Watching wanted) {
   watched_.insert(path);
   watched_bytes_ += path.size();
   return wanted;
+}
+
+void Session::forget_watch(const std::string& path) {
+  if (watched_.erase(path) > 0) watched_bytes_ -= path.size();
 }
 
 // ---- life --------------------------------------------------------------------------------------
@@ -246,7 +266,7 @@ void Session::on(const Failed& event) {
 }
 
 void Session::on(const NodeEvent& event) {
-  if (watched_.erase(event.path) > 0) watched_bytes_ -= event.path.size();
+  forget_watch(event.path);
   listener_.node_changed(event);
 }
 

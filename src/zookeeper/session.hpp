@@ -105,6 +105,7 @@ class Session : public std::enable_shared_from_this<Session> {
   auto here(std::function<void(Args...)> handler);
 
   Watching affordable(const std::string& path, Watching wanted);
+  void forget_watch(const std::string& path);
   void begin_anew(const std::string& why);
   void prove_by(std::chrono::milliseconds timeout);
 

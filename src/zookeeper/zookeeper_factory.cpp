@@ -29,8 +29,7 @@ std::shared_ptr<engine::LeaseStore> make_zookeeper_store(const ZooKeeperOptions&
   return std::make_shared<ZooKeeperStore>(settings, std::move(connector), std::move(runtime));
 }
 
-// A renewal asks nobody: it looks how far the session is proven. It has to come before the ttl is
-// over, and gains nothing by coming early.
+// The owner is at risk when two thirds of a session have passed without proof.
 engine::ContentionOptions contention_of(const ZooKeeperOptions& options) {
   engine::ContentionOptions contention = options.contention;
   if (options.session_timeout) {

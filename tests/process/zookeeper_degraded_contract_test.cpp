@@ -8,6 +8,7 @@
 
 #include "process/zookeeper_contenders.hpp"
 #include "support/temporary_folder.hpp"
+#include "support/zookeeper_console.hpp"
 
 namespace simba::zookeeper::test {
 namespace {
@@ -43,6 +44,9 @@ class ZooKeeperDegradedContract : public ::testing::Test {
     EXPECT_EQ(std::system(command.c_str()), 0)
         << std::string{std::istreambuf_iterator<char>{std::ifstream{log}.rdbuf()}, {}};
 
+    // The nodes of its mutexes, which are removed within a minute, tell that it was here.
+    support::ZooKeeperConsole console{ensemble_.location()};
+    EXPECT_GT(console.children("/simba").size(), 20U);
     EXPECT_FALSE(ensemble_.all_serve());
     EXPECT_TRUE(owner_->service->is_owner());
     EXPECT_EQ(owner_->service->fencing_token(), token_);

@@ -189,6 +189,12 @@ TEST_F(ZooKeeperQueue, ObserversAndFollowersSeeWhoOwns) {
   EXPECT_TRUE(retriever.wait_for_owner(owner.service->contender_id(), scaled(5s)));
   EXPECT_EQ(follower.contender.owners().back(), owner.service->contender_id());
   EXPECT_EQ(observer->after_owner().fencing_token(), owner.service->fencing_token());
+  const auto node = console_.node(node_of(mutex_) + "/" + console_.children(node_of(mutex_)).at(0));
+  ASSERT_TRUE(node);
+  const StoreTime queued{std::chrono::milliseconds{node->created_at}};
+  EXPECT_EQ(owner.service->after_owner().acquired_at(), queued);
+  EXPECT_EQ(observer->after_owner().acquired_at(), queued);
+  EXPECT_GT(owner.service->after_owner().local_lease().transition_at, support::now());
   EXPECT_EQ(follower.service->after_owner().fencing_token(), owner.service->fencing_token());
   EXPECT_TRUE(observer->has_owner());
 

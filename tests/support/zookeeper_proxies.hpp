@@ -29,9 +29,7 @@ class ZooKeeperProxies {
   /// The servers as they are reached through the proxies.
   const Location& location() const noexcept { return location_; }
 
-  void black_hole() { each(&FaultProxy::black_hole); }
   void cut() { each(&FaultProxy::cut); }
-  void reset_all() { each(&FaultProxy::reset_all); }
   void mend() { each(&FaultProxy::mend); }
 
  private:

@@ -129,6 +129,7 @@ class ContentionMachine {
                      Actions& actions);
   void held_by_other(const LeaseRecord& record, LocalTime counted_from, LocalTime now,
                      Actions& actions);
+  bool extend(const LeaseRecord& record, LocalTime counted_from, Actions& actions);
   void request_failed(const Error& error, LocalTime now, Actions& actions);
 
   void change_noticed(const Notice& notice, LocalTime now, Actions& actions);

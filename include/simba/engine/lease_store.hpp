@@ -56,7 +56,8 @@ struct Notice {
   enum class Kind {
     changed,    ///< a hint: the owner may have changed; `record` may say who it is now
     granted,    ///< the store has made the watching contender the owner; `record` is its lease
-    suspended,  ///< the store's session is cut off and may end: at risk
+    suspended,  ///< the store's session is cut off and may end: at risk; `record` may say how long
+                ///< what it holds is still sure
     revoked,    ///< the store's session has ended: what it held is lost
   };
   Kind kind = Kind::changed;

@@ -9,11 +9,13 @@
 namespace simba::zookeeper {
 
 /// A factory whose services contend through ZooKeeper, as Curator's `LeaderLatch` does. All its
-/// mutexes share one session: one connection and the two threads of the ZooKeeper library. The
-/// session begins at the first request and ends with the factory and its services.
+/// mutexes share one session: one connection and the two threads of the ZooKeeper library; a third
+/// comes and goes when a session is opened or closed. The session begins at the first request and
+/// ends with the factory and its services.
 ///
 /// Throws InvalidArgumentError where an option is out of bounds or two contradict each other, and
-/// Error of kind `unsupported` where TLS is asked of a library that has none.
+/// Error of kind `unsupported` where TLS is asked of a library that has none, `configuration` where
+/// that library needs a file that is not given.
 std::unique_ptr<MutexServiceFactory> make_zookeeper_factory(ZooKeeperOptions options);
 
 /// The store alone, for those that put something of their own around it. Throws as above. It serves

@@ -43,9 +43,10 @@ struct ZooKeeperOptions {
   /// At most three quarters of the request time-out.
   std::chrono::milliseconds connection_timeout{5'000};
 
-  /// `tickTime` of the servers. They tell each other twice in a tick who is alive, so an owner
-  /// counts its session from a sign of life that is at least so old. Derived: ZooKeeper's own
-  /// default of 2 s, or half of the session time-out where that is less.
+  /// `tickTime` of the servers, at most two thirds of the session. They tell each other twice in a
+  /// tick who is alive, so an owner counts its session from a sign of life that is more than half a
+  /// tick old. Derived: ZooKeeper's own default of 2 s, or half of the session time-out where that
+  /// is less.
   std::optional<std::chrono::milliseconds> tick_time{};
 
   OnDisconnect on_disconnect = OnDisconnect::keep_while_session_lasts;

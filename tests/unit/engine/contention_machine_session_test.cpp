@@ -157,5 +157,25 @@ TEST(ContentionMachineSession, ARenewalThatHasNothingNewToTellIsNotRepeatedAtOnc
   EXPECT_EQ(driver.now() - renewed, 800ms) << "a twentieth of the lease";
 }
 
+TEST(ContentionMachineSession, ASuspensionThatTellsHowLongTheSessionIsSureExtendsTheLease) {
+  MachineDriver driver = with_session();
+  driver.own(3);
+  driver.pass(2s);
+  LeaseRecord record = driver.mine(3);
+  record.counted_from = driver.now() - 1s;
+  const LocalTime before = driver.machine().owned_until();
+  EXPECT_TRUE(driver.notice(Notice::Kind::suspended, record).renewed);
+  EXPECT_EQ(driver.machine().owned_until(), before + 1s);
+}
+
+TEST(ContentionMachineSession, ASuspensionOfAnotherOwnershipExtendsNothing) {
+  MachineDriver driver = with_session();
+  driver.own(3);
+  driver.pass(2s);
+  LeaseRecord record = driver.mine(2);
+  record.counted_from = driver.now();
+  EXPECT_FALSE(driver.notice(Notice::Kind::suspended, record).renewed);
+}
+
 }  // namespace
 }  // namespace simba::engine

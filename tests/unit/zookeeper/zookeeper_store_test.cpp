@@ -466,5 +466,41 @@ TEST_F(ZooKeeperStoreTest, AHandlerMayBeTheLastToHoldTheStore) {
   EXPECT_TRUE(client().closed);
 }
 
+TEST_F(ZooKeeperStoreTest, AWatchOnANodeThatWasNotThereIsNotCounted) {
+  acquire();
+  connect();
+  const std::string own = answer_create("0000099999", 102);
+  for (int i = 10'000; i < 25'000; ++i) {
+    const std::string gone = "_c_gone-latch-00000" + std::to_string(i);
+    take("children").listed(Code::ok, {name(own), gone});
+    const Request before = take("get");
+    ASSERT_EQ(before.watching, Watching::yes) << i;
+    if (i % 50 == 0) {  // a hundred in a row would look like a server out of its mind
+      before.created(Code::ok, "someone", stat(5, 5));
+      client().tell(NodeEvent{NodeEvent::Kind::removed, before.path});
+    } else {
+      before.created(Code::no_node, {}, {});
+    }
+  }
+}
+
+TEST_F(ZooKeeperStoreTest, AnOwnerWhoseNodeCanNotBeWatchedLooksAfterItOnceInASession) {
+  const std::string path = own();
+  watch();
+  client().tell(NodeEvent{NodeEvent::Kind::changed, path});  // the watch is used up
+  take("get").created(Code::connection_loss, {}, {});        // and not made again
+  int looks = 0;
+  for (int i = 0; i < 25; ++i) {
+    world.advance(1s);
+    while (sent("sync")) take("sync").done(Code::ok);
+    while (sent("children")) {
+      ++looks;
+      take("children").listed(Code::ok, {name(path)});
+      take("get").created(Code::connection_loss, {}, {});
+    }
+  }
+  EXPECT_GE(looks, 2);
+}
+
 }  // namespace
 }  // namespace simba::zookeeper

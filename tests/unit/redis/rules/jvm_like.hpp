@@ -9,8 +9,8 @@
 
 namespace simba::redis::rules {
 
-/// A contender that follows PROTOCOL.md to the letter and knows nothing of ours. It counts its
-/// lease from before it asked, so it is to be believed.
+/// A contender that follows the JVM library's protocol to the letter and knows nothing of ours. It
+/// counts its lease from before it asked, so it is to be believed.
 class JvmLike : public std::enable_shared_from_this<JvmLike> {
  public:
   JvmLike(World& world, Server& server, Network& network, std::string name, std::string mutex);
