@@ -1,0 +1,79 @@
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "simba/config/environment.hpp"
+#include "simba/core/mutex_service_factory.hpp"
+#include "simba/core/runtime.hpp"
+#include "simba/engine/contention_options.hpp"
+#include "simba/engine/store_admin.hpp"
+
+namespace simba::config {
+
+class StoreSettings;
+
+/// Which store to use and how: read from a URL, or from a YAML file, in both cases with variables
+/// of the environment on top. A value; everything is checked when it is made.
+///
+/// Every function that makes or changes one throws Error of kind `configuration`: it names the file
+/// and line, the URL or the variable, the key, what was found and what is allowed. `unsupported`
+/// where the store was not built in. A password is never in a message.
+class Configuration {
+ public:
+  /// Variables that name a store (`SIMBA_BACKEND`, `SIMBA_<STORE>_URL`) do not count here.
+  static Configuration from_url(std::string_view url,
+                                const Environment& environment = empty_environment());
+
+  /// `store`: the one to use, e.g. "redis"; empty: the one that is enabled, which must be exactly
+  /// one. `SIMBA_BACKEND` is used instead of what the file says of stores, unless one is named.
+  static Configuration from_file(const std::filesystem::path& file,
+                                 const Environment& environment = process_environment(),
+                                 std::string_view store = {});
+
+  /// `name` stands for the file in messages.
+  static Configuration from_yaml(std::string_view text, std::string_view name,
+                                 const Environment& environment = empty_environment(),
+                                 std::string_view store = {});
+
+  ~Configuration();
+  Configuration(const Configuration& other);
+  Configuration& operator=(const Configuration& other);
+  Configuration(Configuration&& other) noexcept;
+  Configuration& operator=(Configuration&& other) noexcept;
+
+  /// The master switch `simba.enabled`. Whoever makes a factory all the same gets one, if a store
+  /// is chosen: where the switch is off it need not be.
+  bool enabled() const noexcept;
+
+  /// E.g. "redis"; empty: none is chosen, and what needs one throws.
+  std::string_view store() const noexcept;
+
+  /// The store and where it is, without secrets, e.g. "redis://app@10.0.0.5:6379".
+  std::string description() const;
+
+  /// Sets one key of the store, e.g. `set("ttl", "5s", "--ttl")`. `origin` names it in messages.
+  /// Checks everything again; where it throws nothing has changed.
+  void set(std::string_view key, std::string_view value, std::string_view origin);
+
+  /// How mutexes are contended for: with everything derived and checked.
+  engine::ContentionPlan plan() const;
+
+  std::unique_ptr<MutexServiceFactory> make_factory(
+      const std::shared_ptr<const Runtime>& runtime = {}) const;
+
+  std::unique_ptr<engine::StoreAdmin> make_admin(
+      const std::shared_ptr<const Runtime>& runtime = {}) const;
+
+ private:
+  Configuration(bool enabled, std::unique_ptr<StoreSettings> settings);
+
+  const StoreSettings& settings() const;
+
+  bool enabled_ = true;
+  std::unique_ptr<StoreSettings> settings_;
+};
+
+}  // namespace simba::config

@@ -1,0 +1,75 @@
+#include "simba/config/duration.hpp"
+
+#include <charconv>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <system_error>
+
+#include <fmt/format.h>
+
+#include "config/text.hpp"
+#include "simba/core/error.hpp"
+
+namespace simba::config {
+namespace {
+
+using std::chrono::milliseconds;
+
+struct Unit {
+  std::string_view name;
+  std::int64_t in_ms;
+};
+
+// The largest first.
+constexpr Unit units[] = {{"h", 3'600'000}, {"m", 60'000}, {"s", 1'000}, {"ms", 1}};
+
+[[noreturn]] void refuse(std::string_view text, std::string_view why) {
+  throw Error{ErrorKind::configuration,
+              fmt::format("{} {}; allowed: a whole number with ms, s, m or h, as 500ms, 10s, 2m, "
+                          "1h, or a plain number of milliseconds",
+                          shown(text), why)};
+}
+
+std::optional<std::int64_t> factor_of(std::string_view unit) {
+  if (unit.empty()) return 1;
+  for (const Unit& known : units) {
+    if (known.name == unit) return known.in_ms;
+  }
+  return std::nullopt;
+}
+
+/// `whole` is what messages show.
+milliseconds parse(std::string_view text, std::string_view whole) {
+  std::int64_t number = 0;
+  const bool digit = !text.empty() && text.front() >= '0' && text.front() <= '9';
+  if (!digit) refuse(whole, "is no duration");
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error == std::errc::result_out_of_range) refuse(whole, "is too long");
+  const auto factor = factor_of(text.substr(static_cast<std::size_t>(end - text.data())));
+  if (!factor) refuse(whole, "is no duration");
+  if (number > std::numeric_limits<std::int64_t>::max() / *factor) refuse(whole, "is too long");
+  return milliseconds{number * *factor};
+}
+
+}  // namespace
+
+milliseconds parse_duration(std::string_view text) {
+  if (text.starts_with('-')) refuse(text, "is negative");
+  return parse(text, text);
+}
+
+milliseconds parse_signed_duration(std::string_view text) {
+  return text.starts_with('-') ? -parse(text.substr(1), text) : parse(text, text);
+}
+
+std::string to_text(milliseconds duration) {
+  const std::int64_t count = duration.count();
+  if (count == 0) return "0s";
+  for (const Unit& unit : units) {
+    if (count % unit.in_ms == 0) return fmt::format("{}{}", count / unit.in_ms, unit.name);
+  }
+  return fmt::format("{}ms", count);
+}
+
+}  // namespace simba::config

@@ -1,0 +1,40 @@
+#include <fmt/format.h>
+
+#include "config/stores/stores.hpp"
+#include "simba/core/error.hpp"
+
+namespace simba::config {
+
+void read_user(const Url& url, std::vector<Parameter>& parameters) {
+  if (!url.user.empty()) parameters.push_back({"user", url.user});
+  if (!url.password.empty()) parameters.push_back({"password", url.password.reveal()});
+}
+
+std::vector<Parameter> read_database_url(const Url& url) {
+  std::vector<Parameter> parameters;
+  read_user(url, parameters);
+  if (url.hosts.size() > 1) {
+    throw Error{ErrorKind::configuration, fmt::format("{}:// takes one host, and there are {}",
+                                                      url.scheme, url.hosts.size())};
+  }
+  if (!url.hosts.empty()) {
+    parameters.push_back({"host", url.hosts.front().host});
+    if (url.hosts.front().port) {
+      parameters.push_back({"port", std::to_string(*url.hosts.front().port)});
+    }
+  }
+  if (url.steps.size() > 1) {
+    throw Error{ErrorKind::configuration,
+                fmt::format("after the host of {}:// only the name of the database may come, as "
+                            "/app",
+                            url.scheme)};
+  }
+  if (!url.steps.empty()) parameters.push_back({"database", url.steps.front()});
+  return parameters;
+}
+
+std::string user_part(std::string_view user) {
+  return user.empty() ? std::string{} : percent_encoded(user) + "@";
+}
+
+}  // namespace simba::config

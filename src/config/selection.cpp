@@ -1,0 +1,175 @@
+#include "config/selection.hpp"
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "config/text.hpp"
+#include "config/url_settings.hpp"
+#include "simba/core/error.hpp"
+
+namespace simba::config {
+namespace {
+
+[[noreturn]] void refuse(std::string_view origin, std::string_view message) {
+  throw Error{ErrorKind::configuration, fmt::format("{}: {}", origin, message)};
+}
+
+/// One section, as the file and the environment have it together.
+struct Candidate {
+  std::string name{};
+  const Section* file = nullptr;
+  const Section* variables = nullptr;
+
+  /// The last word on it.
+  const Setting* switch_of() const {
+    if (variables != nullptr && variables->enabled) return &*variables->enabled;
+    return file != nullptr && file->enabled ? &*file->enabled : nullptr;
+  }
+
+  const Setting* url() const {
+    if (variables != nullptr && variables->url) return &*variables->url;
+    return file != nullptr && file->url ? &*file->url : nullptr;
+  }
+
+  const Section& first() const { return file != nullptr ? *file : *variables; }
+
+  /// A section that is there is enabled unless it says otherwise.
+  bool enabled() const {
+    const Setting* const setting = switch_of();
+    if (setting == nullptr) return true;
+    try {
+      return parse_toggle(value_of(*setting));
+    } catch (const Error& error) {
+      if (!setting->problem.empty()) throw;
+      refuse(setting->origin, error.what());
+    }
+  }
+};
+
+/// Variables alone make a section where they switch it on or say where it is.
+std::vector<Candidate> candidates_of(const Offer& offer) {
+  std::vector<Candidate> candidates;
+  for (const std::string& name : section_names()) {
+    const Candidate candidate{name, offer.file.find(name), offer.variables.find(name)};
+    const bool by_variables = candidate.variables != nullptr &&
+                              (candidate.variables->url || candidate.variables->enabled);
+    if (candidate.file != nullptr || by_variables) candidates.push_back(candidate);
+  }
+  return candidates;
+}
+
+std::string places_of(const std::vector<Candidate>& candidates) {
+  std::vector<std::string> places;
+  for (const Candidate& candidate : candidates) places.push_back(candidate.first().place);
+  return joined(places);
+}
+
+/// The URL of a section must lead to its own store; that of `jdbc` to any database.
+void check_fits(const StoreType& type, const std::string& section, const UrlSettings& url) {
+  if (section == jdbc_section ? type.sql : type.name == section) return;
+  refuse(url.origin,
+         fmt::format("this leads to the store \"{}\", not to \"{}\"", type.name, section));
+}
+
+StoreSettings settings_of(const Candidate& candidate, const Environment& environment) {
+  const StoreType* type = find_store_type(candidate.name);
+  const std::string& origin = candidate.first().origin;
+  const Setting* const url = candidate.url();
+  if (type == nullptr && url == nullptr) {
+    refuse(origin,
+           "the key \"url\" is missing, which says which database it is, as "
+           "mysql://user@host/database or postgresql://user@host/database");
+  }
+  if (type != nullptr) require_built(*type, origin);
+  std::optional<UrlSettings> from_url;
+  if (url != nullptr) {
+    from_url = read_url(value_of(*url), url->origin);
+    check_fits(*from_url->type, candidate.name, *from_url);
+    type = from_url->type;
+  }
+  StoreSettings settings{*type, origin};
+  const bool url_of_variables = candidate.variables != nullptr && candidate.variables->url;
+  if (from_url && !url_of_variables) settings.add(from_url->layer, environment);
+  if (candidate.file != nullptr) {
+    settings.add(candidate.file->keys, environment, names_of_every_section());
+  }
+  if (from_url && url_of_variables) settings.add(from_url->layer, environment);
+  if (candidate.variables != nullptr) {
+    settings.add(candidate.variables->keys, environment, names_of_every_section());
+  }
+  return settings;
+}
+
+const Candidate& named(const std::vector<Candidate>& candidates, std::string_view store,
+                       std::string_view file_name) {
+  for (const Candidate& candidate : candidates) {
+    if (candidate.name == store) return candidate;
+  }
+  // A database may stand under `jdbc`.
+  for (const Candidate& candidate : candidates) {
+    const Setting* const url = candidate.url();
+    if (candidate.name != jdbc_section || url == nullptr) continue;
+    const auto scheme = scheme_of(url->value);
+    const StoreType* const type = scheme ? find_store_type_by_scheme(*scheme) : nullptr;
+    if (type != nullptr && type->name == store) return candidate;
+  }
+  const auto known = section_names();
+  if (std::find(known.begin(), known.end(), store) == known.end()) {
+    refuse(file_name,
+           fmt::format("there is no store {}{}", shown(store), suggestion(store, known)));
+  }
+  refuse(file_name, fmt::format("nothing is said of the store \"{}\"; there is: {}", store,
+                                candidates.empty() ? "nothing" : places_of(candidates)));
+}
+
+[[noreturn]] void refuse_choice(const std::vector<Candidate>& candidates,
+                                const std::vector<Candidate>& enabled, std::string_view name) {
+  if (candidates.empty()) {
+    refuse(name, fmt::format("there is no store; under \"simba\" one of these must come: {}",
+                             joined(section_names())));
+  }
+  if (enabled.empty()) {
+    refuse(name, fmt::format("no store is enabled; enable one of: {}", places_of(candidates)));
+  }
+  refuse(name, fmt::format("{} stores are enabled, and one is allowed: {}; set enabled: false in "
+                           "the others, or name the one to use",
+                           enabled.size(), places_of(enabled)));
+}
+
+}  // namespace
+
+std::optional<StoreSettings> select(const Offer& offer, std::string_view store, bool needed) {
+  const std::vector<Candidate> candidates = candidates_of(offer);
+  if (!store.empty()) {
+    return settings_of(named(candidates, store, offer.file_name), offer.environment);
+  }
+  std::vector<Candidate> enabled;
+  for (const Candidate& candidate : candidates) {
+    if (candidate.enabled()) enabled.push_back(candidate);
+  }
+  if (enabled.size() == 1) return settings_of(enabled.front(), offer.environment);
+  if (needed) refuse_choice(candidates, enabled, offer.file_name);
+  return std::nullopt;
+}
+
+void check_sections(const Sections& sections) {
+  for (const Section& section : sections.sections) {
+    const StoreType* type = find_store_type(section.name);
+    if (type == nullptr && section.url) {
+      const auto scheme = scheme_of(section.url->value);
+      if (scheme) type = find_store_type_by_scheme(*scheme);
+    }
+    check_section(section, type);
+  }
+}
+
+void add_variables(StoreSettings& settings, const Sections& variables,
+                   const Environment& environment) {
+  const Section* const section = variables.find(settings.type().name);
+  if (section != nullptr) settings.add(section->keys, environment, names_of_every_section());
+}
+
+}  // namespace simba::config

@@ -1,0 +1,48 @@
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "config/key_table.hpp"
+#include "simba/core/mutex_service_factory.hpp"
+#include "simba/core/runtime.hpp"
+#include "simba/engine/contention_options.hpp"
+#include "simba/engine/store_admin.hpp"
+
+namespace simba::config {
+
+/// The options of one store, and the keys that set them.
+class StoreOptions {
+ public:
+  StoreOptions() = default;
+  StoreOptions(const StoreOptions&) = delete;
+  StoreOptions& operator=(const StoreOptions&) = delete;
+  virtual ~StoreOptions() = default;
+
+  const KeyTable& keys() const noexcept { return keys_; }
+
+  /// The store and where it is, without secrets.
+  virtual std::string description() const = 0;
+
+  /// Throws InvalidArgumentError where the options contradict each other.
+  virtual engine::ContentionPlan plan() const = 0;
+
+  /// The store's own checks. Starts nothing. Throws Error.
+  virtual void check() const = 0;
+
+  /// `runtime` may be empty.
+  virtual std::unique_ptr<MutexServiceFactory> make_factory(
+      std::shared_ptr<const Runtime> runtime) const = 0;
+
+  /// `runtime` is never empty. Throws Error of kind `unsupported` where the store has none.
+  virtual std::unique_ptr<engine::StoreAdmin> make_admin(
+      std::shared_ptr<const Runtime> runtime) const = 0;
+
+ protected:
+  KeyTable keys_;
+};
+
+/// For checks alone: a clock and a log that drops everything, and no threads.
+std::shared_ptr<const Runtime> idle_runtime();
+
+}  // namespace simba::config

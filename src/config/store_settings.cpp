@@ -1,0 +1,145 @@
+#include "config/store_settings.hpp"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "config/file_text.hpp"
+#include "config/text.hpp"
+#include "simba/core/error.hpp"
+
+namespace simba::config {
+namespace {
+
+constexpr std::size_t longest_secret = 64 * 1024;
+
+[[noreturn]] void refuse(std::string_view origin, std::string_view message) {
+  throw Error{ErrorKind::configuration, fmt::format("{}: {}", origin, message)};
+}
+
+/// Of `password`, `password-file` and `password-env` one.
+void check_secrets(const KeyTable& table, const Layer& layer) {
+  std::map<const Key*, const Setting*> seen;
+  for (const Setting& setting : layer) {
+    const FoundKey found = table.find(setting.key);
+    if (found.key == nullptr || found.key->kind != KeyKind::secret) continue;
+    const auto [other, is_new] = seen.emplace(found.key, &setting);
+    if (is_new || other->second->key == setting.key) continue;
+    refuse(setting.origin, fmt::format("{} and {} are both given; leave one of them out",
+                                       other->second->key, setting.key));
+  }
+}
+
+std::string read_secret_file(const Setting& setting) {
+  try {
+    std::string text = read_file(setting.value, longest_secret);
+    if (text.ends_with('\n')) text.pop_back();
+    if (text.ends_with('\r')) text.pop_back();
+    return text;
+  } catch (const Error& error) {
+    refuse(setting.origin, fmt::format("{}: {}", shown(setting.value), error.what()));
+  }
+}
+
+std::string resolve(const Setting& setting, SecretSource source, const Environment& environment) {
+  switch (source) {
+    case SecretSource::value:
+      break;
+    case SecretSource::file:
+      return read_secret_file(setting);
+    case SecretSource::variable:
+      if (auto value = environment.find(setting.value)) return *value;
+      refuse(setting.origin,
+             fmt::format("the variable {} is not set in the environment", shown(setting.value)));
+  }
+  return value_of(setting);
+}
+
+void set(const Key& key, const Setting& setting) {
+  try {
+    key.set(setting.value);
+  } catch (const Error& error) {
+    refuse(setting.origin, error.what());
+  }
+}
+
+}  // namespace
+
+const std::string& value_of(const Setting& setting) {
+  if (!setting.problem.empty()) refuse(setting.origin, setting.problem);
+  return setting.value;
+}
+
+void check_key(const KeyTable& table, const Setting& setting,
+               const std::vector<std::string>& also) {
+  if (table.find(setting.key).key != nullptr) return;
+  if (std::find(also.begin(), also.end(), setting.key) != also.end()) return;
+  std::vector<std::string> known = also;
+  for (std::string& name : table.names()) {
+    if (std::find(also.begin(), also.end(), name) == also.end()) known.push_back(std::move(name));
+  }
+  refuse(setting.origin, "unknown key" + suggestion(setting.key, known));
+}
+
+void check_layer(const StoreType& type, const Layer& layer, const std::vector<std::string>& also) {
+  const auto options = type.make();
+  for (const Setting& setting : layer) {
+    check_key(options->keys(), setting, also);
+    static_cast<void>(value_of(setting));
+    const FoundKey found = options->keys().find(setting.key);
+    if (found.key != nullptr && found.source == SecretSource::value) set(*found.key, setting);
+  }
+  check_secrets(options->keys(), layer);
+}
+
+StoreSettings::StoreSettings(const StoreType& type, std::string origin)
+    : type_{&type}, origin_{std::move(origin)} {
+  require_built(type, origin_);
+}
+
+void StoreSettings::add(const Layer& layer, const Environment& environment,
+                        const std::vector<std::string>& also) {
+  const auto options = type_->make();
+  const KeyTable& table = options->keys();
+  for (const Setting& setting : layer) check_key(table, setting, also);
+  check_secrets(table, layer);
+  for (const Setting& setting : layer) {
+    const FoundKey found = table.find(setting.key);
+    Setting resolved{.key = found.key->text.name,
+                     .value = resolve(setting, found.source, environment),
+                     .origin = setting.origin};
+    std::erase_if(settings_, [&](const Setting& other) { return other.key == resolved.key; });
+    settings_.push_back(std::move(resolved));
+  }
+}
+
+std::string StoreSettings::value(std::string_view key) const {
+  const auto found = std::find_if(settings_.begin(), settings_.end(),
+                                  [&](const Setting& setting) { return setting.key == key; });
+  return found == settings_.end() ? std::string{} : found->value;
+}
+
+std::unique_ptr<StoreOptions> StoreSettings::options() const {
+  auto options = type_->make();
+  for (const Setting& setting : settings_) {
+    set(*options->keys().find(setting.key).key, setting);
+  }
+  return options;
+}
+
+void StoreSettings::check(std::string_view origin) const {
+  const auto complete = options();
+  try {
+    static_cast<void>(complete->plan());
+    complete->check();
+  } catch (const Error& error) {
+    const ErrorKind kind =
+        error.kind() == ErrorKind::unsupported ? ErrorKind::unsupported : ErrorKind::configuration;
+    throw Error{kind,
+                fmt::format("{}: {}", origin, complete->keys().in_words_of_keys(error.what()))};
+  }
+}
+
+}  // namespace simba::config

@@ -1,0 +1,67 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "config/store_types.hpp"
+#include "simba/config/environment.hpp"
+
+namespace simba::config {
+
+/// A value for a key, and where it was found.
+struct Setting {
+  std::string key{};
+  std::string value{};
+  std::string origin{};   ///< what messages begin with, e.g. "simba.yaml:3: simba.redis.ttl"
+  std::string problem{};  ///< why there is no value that could be used
+};
+
+/// What is set at one place, e.g. in a URL or in the environment.
+using Layer = std::vector<Setting>;
+
+/// A store with all that is set for it. A value.
+///
+/// Everything that does not fit throws Error of kind `configuration` whose text begins with the
+/// origin.
+class StoreSettings {
+ public:
+  /// The store must be built in. `origin` stands for the whole in messages.
+  StoreSettings(const StoreType& type, std::string origin);
+
+  const StoreType& type() const noexcept { return *type_; }
+
+  /// Sets what the layer has, on top of what was set before. Reads the files and variables that it
+  /// names as secrets. `also` are names that messages say are allowed too.
+  void add(const Layer& layer, const Environment& environment,
+           const std::vector<std::string>& also = {});
+
+  /// Checks all values, one by one and together. `origin` is blamed for contradictions.
+  void check() const { check(origin_); }
+  void check(std::string_view origin) const;
+
+  /// What a key is set to, secrets too; empty where it is not.
+  std::string value(std::string_view key) const;
+
+  /// The options with everything set.
+  std::unique_ptr<StoreOptions> options() const;
+
+ private:
+  const StoreType* type_;
+  std::string origin_;
+  Layer settings_;  // of keys of the table; each key once
+};
+
+/// Checks the keys of a layer and the form of its values, but reads no secrets. `also` are names
+/// that are allowed beside the keys.
+void check_layer(const StoreType& type, const Layer& layer, const std::vector<std::string>& also);
+
+/// Checks the key alone; `also` as above.
+void check_key(const KeyTable& table, const Setting& setting,
+               const std::vector<std::string>& also = {});
+
+/// Throws where there is no value.
+const std::string& value_of(const Setting& setting);
+
+}  // namespace simba::config

@@ -1,0 +1,50 @@
+#include <utility>
+
+#include "config/common_keys.hpp"
+#include "config/stores/stores.hpp"
+#include "simba/core/error.hpp"
+#include "simba/memory/memory_factory.hpp"
+
+namespace simba::config {
+namespace {
+
+class MemoryOptions final : public StoreOptions {
+ public:
+  MemoryOptions() { bind_contention(keys_, options_.contention); }
+
+  std::string description() const override { return "memory:"; }
+  engine::ContentionPlan plan() const override {
+    return engine::ContentionPlan{options_.contention};
+  }
+  void check() const override {}
+
+  std::unique_ptr<MutexServiceFactory> make_factory(
+      std::shared_ptr<const Runtime> runtime) const override {
+    auto options = options_;
+    options.runtime = std::move(runtime);
+    return memory::make_memory_factory(std::move(options));
+  }
+
+  std::unique_ptr<engine::StoreAdmin> make_admin(
+      std::shared_ptr<const Runtime> /*runtime*/) const override {
+    throw Error{ErrorKind::unsupported,
+                "the store \"memory\" lives inside one process: there is nothing that another "
+                "could look at"};
+  }
+
+ private:
+  memory::MemoryFactoryOptions options_;
+};
+
+}  // namespace
+
+std::unique_ptr<StoreOptions> make_memory_options() { return std::make_unique<MemoryOptions>(); }
+
+std::vector<Parameter> read_memory_url(const Url& url) {
+  if (!url.path.empty()) {
+    throw Error{ErrorKind::configuration, "after memory: only parameters may come, as ?ttl=10s"};
+  }
+  return {};
+}
+
+}  // namespace simba::config

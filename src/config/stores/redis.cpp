@@ -1,0 +1,197 @@
+#include <limits>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "config/common_keys.hpp"
+#include "config/stores/stores.hpp"
+#include "simba/core/error.hpp"
+#include "simba/redis/redis_admin.hpp"
+#include "simba/redis/redis_factory.hpp"
+
+namespace simba::config {
+namespace {
+
+using redis::Topology;
+
+constexpr std::uint16_t server_port = 6379;
+constexpr std::uint16_t sentinel_port = 26379;
+
+class RedisStoreOptions final : public StoreOptions {
+ public:
+  RedisStoreOptions() {
+    keys_.choice<Topology>(
+        {.name = "topology", .meaning = "one server, a master that sentinels watch, or a cluster"},
+        options_.topology,
+        {{"single", Topology::single},
+         {"sentinel", Topology::sentinel},
+         {"cluster", Topology::cluster}});
+    keys_.hosts({.name = "hosts",
+                 .meaning = "the server, or the sentinels, or some nodes of the cluster",
+                 .fallback = "127.0.0.1",
+                 .field = "endpoints"},
+                hosts_);
+    keys_.integer({.name = "port",
+                   .meaning = "of the hosts that name none",
+                   .fallback = "6379; of sentinels 26379"},
+                  port_, 1, 65'535);
+    keys_.path({.name = "unix-socket", .meaning = "the path of a socket, instead of hosts"},
+               unix_socket_);
+    keys_.text({.name = "user", .meaning = "of the server's ACL", .fallback = "the default user"},
+               options_.user);
+    keys_.secret({.name = "password", .meaning = "of the user"}, options_.password);
+    keys_.integer({.name = "database", .meaning = "its number; a cluster knows only 0"},
+                  options_.database, 0, std::numeric_limits<int>::max());
+    keys_.text({.name = "client-name", .meaning = "shown by CLIENT LIST"}, options_.client_name);
+    keys_.text({.name = "master-name", .meaning = "as the sentinels call it"},
+               options_.master_name);
+    keys_.text({.name = "sentinel-user", .meaning = "of the sentinels' own ACL"},
+               options_.sentinel_user);
+    keys_.secret({.name = "sentinel-password", .meaning = "of the sentinels' user"},
+                 options_.sentinel_password);
+    keys_.integer({.name = "wait-replicas",
+                   .meaning = "an acquisition or renewal counts only when this many replicas have "
+                              "confirmed it"},
+                  options_.wait_replicas, 0, 1'000);
+    keys_.duration({.name = "wait-timeout", .meaning = "how long replicas have for it"},
+                   options_.wait_timeout);
+    keys_.duration(
+        {.name = "connect-timeout", .meaning = "from the name of the host to the log-in"},
+        options_.connect_timeout);
+    keys_.duration({.name = "command-timeout",
+                    .meaning = "a command without an answer counts as failed, and its connection "
+                               "as broken, after this time",
+                    .fallback = "`request-timeout`"},
+                   options_.command_timeout);
+    bind_tls(keys_, options_.tls);
+    bind_contention(keys_, options_.contention);
+  }
+
+  std::string description() const override {
+    const redis::RedisOptions options = complete();
+    const std::string user = user_part(options.user);
+    if (!unix_socket_.empty()) return fmt::format("redis+unix://{}{}", user, unix_socket_);
+    std::string text = options.tls.mode == TlsMode::off ? "redis" : "rediss";
+    if (options.topology == Topology::sentinel) text += "+sentinel";
+    if (options.topology == Topology::cluster) text += "+cluster";
+    text += "://" + user + to_text(hosts_or_default(), default_port());
+    if (options.topology == Topology::sentinel) text += "/" + percent_encoded(options.master_name);
+    if (options.database != 0) text += fmt::format("/{}", options.database);
+    return text;
+  }
+
+  engine::ContentionPlan plan() const override {
+    return engine::ContentionPlan{options_.contention};
+  }
+  void check() const override { redis::make_redis_store(complete(), idle_runtime()); }
+
+  std::unique_ptr<MutexServiceFactory> make_factory(
+      std::shared_ptr<const Runtime> runtime) const override {
+    auto options = complete();
+    options.runtime = std::move(runtime);
+    return redis::make_redis_factory(std::move(options));
+  }
+
+  std::unique_ptr<engine::StoreAdmin> make_admin(
+      std::shared_ptr<const Runtime> runtime) const override {
+    return redis::make_redis_admin(complete(), std::move(runtime));
+  }
+
+ private:
+  std::uint16_t default_port() const {
+    return port_.value_or(options_.topology == Topology::sentinel ? sentinel_port : server_port);
+  }
+
+  std::vector<HostPort> hosts_or_default() const {
+    return hosts_.empty() ? std::vector{HostPort{.host = "127.0.0.1"}} : hosts_;
+  }
+
+  redis::RedisOptions complete() const {
+    redis::RedisOptions options = options_;
+    options.endpoints.clear();
+    if (!unix_socket_.empty()) {
+      if (!hosts_.empty()) {
+        throw InvalidArgumentError{"hosts and unix-socket are both given; leave one of them out"};
+      }
+      options.endpoints.push_back({.unix_socket = unix_socket_});
+      return options;
+    }
+    for (const HostPort& host : hosts_or_default()) {
+      options.endpoints.push_back({.host = host.host, .port = host.port.value_or(default_port())});
+    }
+    return options;
+  }
+
+  // `endpoints` is made of the three below.
+  redis::RedisOptions options_;
+  std::vector<HostPort> hosts_;
+  std::optional<std::uint16_t> port_;
+  std::string unix_socket_;
+};
+
+[[noreturn]] void refuse(const std::string& message) {
+  throw Error{ErrorKind::configuration, message};
+}
+
+void read_steps(const Url& url, std::string_view topology, std::vector<Parameter>& parameters) {
+  std::vector<std::string> steps = url.steps;
+  if (topology == "sentinel") {
+    if (steps.empty() || steps.front().empty()) {
+      refuse(fmt::format("after the hosts of {}:// the name of the master must come, as /mymaster",
+                         url.scheme));
+    }
+    parameters.push_back({"master-name", steps.front()});
+    steps.erase(steps.begin());
+  }
+  if (steps.empty()) return;
+  if (steps.size() > 1) refuse("the path of the URL has too many parts");
+  parameters.push_back({"database", steps.front()});
+}
+
+void read_tls(const Url& url, std::vector<Parameter>& parameters) {
+  if (!url.scheme.starts_with("rediss")) return;
+  const auto given = url.parameter("tls");
+  if (!given) {
+    parameters.push_back({"tls", "verify"});
+  } else if (*given == "off") {
+    refuse(fmt::format("{}:// means TLS, and tls=off forbids it", url.scheme));
+  }
+}
+
+}  // namespace
+
+std::unique_ptr<StoreOptions> make_redis_options() { return std::make_unique<RedisStoreOptions>(); }
+
+std::vector<Parameter> read_redis_url(const Url& url) {
+  std::vector<Parameter> parameters;
+  read_user(url, parameters);
+  if (url.scheme == "redis+unix") {
+    if (!url.hosts.empty() || url.steps.empty()) {
+      refuse("redis+unix:// takes the path of a socket, as redis+unix:///run/redis/redis.sock");
+    }
+    parameters.push_back({"unix-socket", fmt::format("/{}", fmt::join(url.steps, "/"))});
+    return parameters;
+  }
+  const std::size_t plus = url.scheme.find('+');
+  const std::string topology = plus == std::string::npos ? "single" : url.scheme.substr(plus + 1);
+  parameters.push_back({"topology", topology});
+  if (topology == "single" && url.hosts.size() > 1) {
+    refuse(
+        fmt::format("{}:// takes one host, and there are {}; redis+sentinel:// and "
+                    "redis+cluster:// take several",
+                    url.scheme, url.hosts.size()));
+  }
+  std::string hosts;
+  for (const HostPort& host : url.hosts) {
+    if (!hosts.empty()) hosts += ',';
+    const bool ipv6 = host.host.find(':') != std::string::npos;
+    hosts += ipv6 ? fmt::format("[{}]", host.host) : host.host;
+    if (host.port) hosts += fmt::format(":{}", *host.port);
+  }
+  if (!hosts.empty()) parameters.push_back({"hosts", hosts});
+  read_steps(url, topology, parameters);
+  read_tls(url, parameters);
+  return parameters;
+}
+
+}  // namespace simba::config

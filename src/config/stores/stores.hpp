@@ -1,0 +1,41 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "config/store_options.hpp"
+#include "config/url.hpp"
+
+/// One pair of functions a store; those of stores that were not built in are not there.
+namespace simba::config {
+
+std::unique_ptr<StoreOptions> make_memory_options();
+std::vector<Parameter> read_memory_url(const Url& url);
+
+std::unique_ptr<StoreOptions> make_sqlite_options();
+std::vector<Parameter> read_sqlite_url(const Url& url);
+
+std::unique_ptr<StoreOptions> make_postgresql_options();
+std::vector<Parameter> read_postgresql_url(const Url& url);
+
+std::unique_ptr<StoreOptions> make_mysql_options();
+std::vector<Parameter> read_mysql_url(const Url& url);
+
+std::unique_ptr<StoreOptions> make_redis_options();
+std::vector<Parameter> read_redis_url(const Url& url);
+
+std::unique_ptr<StoreOptions> make_zookeeper_options();
+std::vector<Parameter> read_zookeeper_url(const Url& url);
+
+/// What URLs of one server and one database have in common.
+std::vector<Parameter> read_database_url(const Url& url);
+
+/// `user` and `password` of a URL, where they are given.
+void read_user(const Url& url, std::vector<Parameter>& parameters);
+
+/// "app@" or nothing, as in a URL.
+std::string user_part(std::string_view user);
+
+}  // namespace simba::config

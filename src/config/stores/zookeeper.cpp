@@ -1,0 +1,117 @@
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "config/common_keys.hpp"
+#include "config/stores/stores.hpp"
+#include "simba/core/error.hpp"
+#include "simba/zookeeper/zookeeper_admin.hpp"
+#include "simba/zookeeper/zookeeper_factory.hpp"
+
+namespace simba::config {
+namespace {
+
+using zookeeper::NodeAcl;
+using zookeeper::OnDisconnect;
+
+constexpr std::uint16_t usual_port = 2181;
+
+class ZooKeeperStoreOptions final : public StoreOptions {
+ public:
+  ZooKeeperStoreOptions() {
+    keys_.text({.name = "connect-string",
+                .meaning = "the servers, and after them a chroot, as zk1:2181,zk2:2181/prod"},
+               options_.connect_string);
+    keys_.text({.name = "base-path", .meaning = "the node that holds a node for each mutex"},
+               options_.base_path);
+    keys_.duration({.name = "session-timeout",
+                    .meaning = "a session that the servers have not heard of for this long is "
+                               "over; where it is given, ttl and transition follow from it",
+                    .fallback = "ttl + transition"},
+                   options_.session_timeout);
+    keys_.duration({.name = "connection-timeout",
+                    .meaning = "how long requests wait for the first connection"},
+                   options_.connection_timeout);
+    keys_.duration({.name = "tick-time",
+                    .meaning = "`tickTime` of the servers; set it where theirs is longer",
+                    .fallback = "2s, at most half of the session time-out"},
+                   options_.tick_time);
+    keys_.choice<OnDisconnect>(
+        {.name = "on-disconnect",
+         .meaning = "what an owner does when the connection is lost: `step-down` at once, as "
+                    "Curator does"},
+        options_.on_disconnect,
+        {{"keep-while-session-lasts", OnDisconnect::keep_while_session_lasts},
+         {"step-down", OnDisconnect::step_down}});
+    keys_.text({.name = "user", .meaning = "of the scheme `digest`", .field = "digest_user"},
+               options_.digest_user);
+    keys_.secret({.name = "password", .meaning = "of the user", .field = "digest_password"},
+                 options_.digest_password);
+    keys_.choice<NodeAcl>({.name = "acl", .meaning = "who may do what with the nodes we create"},
+                          options_.acl,
+                          {{"open", NodeAcl::open},
+                           {"creator", NodeAcl::creator},
+                           {"creator-others-read", NodeAcl::creator_others_read}});
+    bind_tls(keys_, options_.tls);
+    bind_contention(keys_, options_.contention);
+  }
+
+  std::string description() const override {
+    return fmt::format("zookeeper://{}{}", user_part(options_.digest_user),
+                       complete().connect_string);
+  }
+
+  engine::ContentionPlan plan() const override {
+    return engine::ContentionPlan{zookeeper::contention_of(options_)};
+  }
+  void check() const override { zookeeper::make_zookeeper_store(complete(), idle_runtime()); }
+
+  std::unique_ptr<MutexServiceFactory> make_factory(
+      std::shared_ptr<const Runtime> runtime) const override {
+    auto options = complete();
+    options.runtime = std::move(runtime);
+    return zookeeper::make_zookeeper_factory(std::move(options));
+  }
+
+  std::unique_ptr<engine::StoreAdmin> make_admin(
+      std::shared_ptr<const Runtime> runtime) const override {
+    return zookeeper::make_zookeeper_admin(complete(), std::move(runtime));
+  }
+
+ private:
+  /// ZooKeeper's library wants a port after each host.
+  zookeeper::ZooKeeperOptions complete() const {
+    auto options = options_;
+    const std::string_view text = options_.connect_string;
+    const std::size_t slash = std::min(text.find('/'), text.size());
+    try {
+      options.connect_string =
+          to_text(parse_hosts(text.substr(0, slash)), usual_port) + std::string{text.substr(slash)};
+    } catch (const Error& error) {
+      throw InvalidArgumentError{fmt::format("connect-string: {}", error.what())};
+    }
+    return options;
+  }
+
+  zookeeper::ZooKeeperOptions options_;
+};
+
+}  // namespace
+
+std::unique_ptr<StoreOptions> make_zookeeper_options() {
+  return std::make_unique<ZooKeeperStoreOptions>();
+}
+
+std::vector<Parameter> read_zookeeper_url(const Url& url) {
+  std::vector<Parameter> parameters;
+  read_user(url, parameters);
+  std::string servers = url.hosts.empty() ? "127.0.0.1" : to_text(url.hosts, usual_port);
+  for (const std::string& step : url.steps) servers += "/" + step;
+  if (!url.hosts.empty() || !url.steps.empty()) {
+    parameters.push_back({"connect-string", servers});
+  }
+  return parameters;
+}
+
+}  // namespace simba::config

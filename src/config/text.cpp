@@ -1,0 +1,113 @@
+#include "config/text.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+namespace simba::config {
+namespace {
+
+constexpr std::size_t longest_shown = 80;
+constexpr std::string_view hidden = "***";
+
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
+
+char to_lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
+
+/// What stands before an '@' may be a user with a password; "://" may be missing in a URL that is
+/// wrong.
+std::string without_user(std::string_view text) {
+  const std::size_t at = text.rfind('@');
+  if (at == std::string_view::npos) return std::string{text};
+  const std::size_t scheme = text.find("://");
+  const std::size_t begin = scheme != std::string_view::npos && scheme < at ? scheme + 3 : 0;
+  return fmt::format("{}{}{}", text.substr(0, begin), hidden, text.substr(at));
+}
+
+std::string without_passwords(std::string text) {
+  constexpr std::string_view mark = "password=";
+  const std::string lower = lower_case(text);
+  const std::size_t begin = lower.find(mark);
+  if (begin == std::string::npos) return text;
+  return text.substr(0, begin + mark.size()) + std::string{hidden};
+}
+
+std::string plain(std::string_view word) {
+  std::string letters;
+  for (const char c : word) {
+    if (is_letter(c) || is_digit(c)) letters.push_back(to_lower(c));
+  }
+  return letters;
+}
+
+}  // namespace
+
+std::string lower_case(std::string_view text) {
+  std::string lower{text};
+  std::transform(lower.begin(), lower.end(), lower.begin(), to_lower);
+  return lower;
+}
+
+std::string shown(std::string_view text) {
+  std::string safe = without_passwords(without_user(text));
+  const bool cut = safe.size() > longest_shown;
+  if (cut) safe.resize(longest_shown);
+  for (char& c : safe) {
+    if (c < ' ' || c > '~') c = '?';
+  }
+  return fmt::format("\"{}{}\"", safe, cut ? "..." : "");
+}
+
+std::string joined(const std::vector<std::string>& words) {
+  return fmt::format("{}", fmt::join(words, ", "));
+}
+
+std::size_t edit_distance(std::string_view one, std::string_view other) {
+  std::vector<std::size_t> before;
+  std::vector<std::size_t> above(other.size() + 1);
+  std::vector<std::size_t> row(other.size() + 1);
+  for (std::size_t i = 0; i <= other.size(); ++i) row[i] = i;
+  for (std::size_t i = 1; i <= one.size(); ++i) {
+    before = above;
+    above = row;
+    row[0] = i;
+    for (std::size_t j = 1; j <= other.size(); ++j) {
+      const std::size_t change = above[j - 1] + (one[i - 1] == other[j - 1] ? 0 : 1);
+      row[j] = std::min({above[j] + 1, row[j - 1] + 1, change});
+      const bool swapped =
+          i > 1 && j > 1 && one[i - 1] == other[j - 2] && one[i - 2] == other[j - 1];
+      if (swapped) row[j] = std::min(row[j], before[j - 2] + 1);
+    }
+  }
+  return row[other.size()];
+}
+
+std::optional<std::string> nearest(std::string_view word, const std::vector<std::string>& known) {
+  constexpr std::size_t longest_word = 64;
+  const std::string meant = plain(word);
+  if (meant.empty() || meant.size() > longest_word) return std::nullopt;
+  std::optional<std::string> best;
+  std::size_t least = 4 * (meant.size() / 3 + 2);  // from here on it is another word
+  for (const std::string& candidate : known) {
+    const std::string letters = plain(candidate);
+    const std::size_t distance = edit_distance(meant, letters);
+    if (letters.empty() || distance >= letters.size()) continue;
+    // Among words that are as near, people get the ends right.
+    const std::size_t score = 4 * distance + (letters.front() == meant.front() ? 0 : 1) +
+                              (letters.back() == meant.back() ? 0 : 1);
+    if (score < least) {
+      least = score;
+      best = candidate;
+    }
+  }
+  return best;
+}
+
+std::string suggestion(std::string_view word, const std::vector<std::string>& known) {
+  const auto best = nearest(word, known);
+  return fmt::format("{} Allowed: {}", best ? fmt::format("; did you mean \"{}\"?", *best) : ".",
+                     joined(known));
+}
+
+}  // namespace simba::config

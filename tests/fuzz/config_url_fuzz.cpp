@@ -1,0 +1,59 @@
+// Feeds texts to all that reads URLs of stores. Files and variables that they name are not read.
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+#include <string_view>
+
+#include "config/store_settings.hpp"
+#include "config/url_settings.hpp"
+#include "simba/core/error.hpp"
+
+namespace simba::config {
+namespace {
+
+void check(bool holds, const char* what) {
+  if (holds) return;
+  std::fprintf(stderr, "this does not hold: %s\n", what);
+  std::abort();
+}
+
+bool prints(std::string_view text) {
+  return std::all_of(text.begin(), text.end(), [](char c) { return c >= ' ' && c <= '~'; });
+}
+
+/// What is said of the URL. An exception other than Error is a find.
+std::string read(std::string_view url) {
+  try {
+    const UrlSettings settings = read_url(url, {});
+    check_layer(*settings.type, settings.layer, {});
+    return settings.origin;
+  } catch (const Error& error) {
+    check(error.kind() == ErrorKind::configuration || error.kind() == ErrorKind::unsupported,
+          "a URL that is wrong is a fault of the configuration");
+    return error.what();
+  }
+}
+
+void run(std::string_view text) {
+  check(prints(read(text)), "what is said of a URL prints");
+
+  constexpr std::string_view secret = "hunter2";
+  if (text.find("hunter") != std::string_view::npos) return;
+  const std::string before = std::string{"redis://user:"} + std::string{secret};
+  const std::string after = std::string{secret} + "@host";
+  check(read(before + std::string{text}).find(secret) == std::string::npos,
+        "a password is never shown, whatever comes after it");
+  check(read("redis://user:" + std::string{text} + after).find(secret) == std::string::npos,
+        "a password is never shown, whatever comes before it");
+}
+
+}  // namespace
+}  // namespace simba::config
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  simba::config::run({reinterpret_cast<const char*>(data), size});
+  return 0;
+}

@@ -1,0 +1,39 @@
+// Feeds texts to all that reads simba.yaml. Files and variables that they name are not read.
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <string_view>
+
+#include "config/sections.hpp"
+#include "config/selection.hpp"
+#include "simba/core/error.hpp"
+
+namespace simba::config {
+namespace {
+
+void check(bool holds, const char* what) {
+  if (holds) return;
+  std::fprintf(stderr, "this does not hold: %s\n", what);
+  std::abort();
+}
+
+/// An exception other than Error is a find.
+void run(std::string_view text) {
+  try {
+    check_sections(read_yaml(text, "simba.yaml"));
+  } catch (const Error& error) {
+    const std::string_view message = error.what();
+    check(error.kind() == ErrorKind::configuration, "it is a fault of the configuration");
+    check(message.starts_with("simba.yaml:"), "a message names the file");
+    for (const char c : message) check(c >= ' ' && c <= '~', "a message prints");
+  }
+}
+
+}  // namespace
+}  // namespace simba::config
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  simba::config::run({reinterpret_cast<const char*>(data), size});
+  return 0;
+}

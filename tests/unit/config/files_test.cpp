@@ -1,0 +1,89 @@
+#include <filesystem>
+#include <fstream>
+#include <unistd.h>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "config/store_settings.hpp"
+#include "config/text.hpp"
+#include "support/temporary_folder.hpp"
+#include "unit/config/refusal.hpp"
+
+namespace simba::config {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+using testing::StartsWith;
+
+class ConfigurationFiles : public testing::Test {
+ protected:
+  std::string write(const std::string& name, const std::string& text) const {
+    const auto path = folder_.path() / name;
+    std::ofstream{path, std::ios::binary} << text;
+    return path.string();
+  }
+
+  static std::string refusal_of_file(const std::string& path) {
+    return refusal_of([&] { Configuration::from_file(path, empty_environment()); });
+  }
+
+  const support::TemporaryFolder folder_;
+};
+
+TEST_F(ConfigurationFiles, AreRead) {
+  const auto path = write("simba.yaml", "simba: {redis: {hosts: h}}");
+  EXPECT_EQ(Configuration::from_file(path, empty_environment()).description(), "redis://h:6379");
+}
+
+TEST_F(ConfigurationFiles, AreNamedInMessages) {
+  const auto path = write("simba.yaml", "simba:\n  redis:\n    tll: 1\n");
+  EXPECT_THAT(refusal_of_file(path), StartsWith(path + ":3: simba.redis.tll: unknown key"));
+}
+
+TEST_F(ConfigurationFiles, AreRefusedWhereTheyCanNotBeRead) {
+  const auto missing = (folder_.path() / "none.yaml").string();
+  EXPECT_EQ(refusal_of_file(missing), missing + ": there is no such file");
+  EXPECT_THAT(refusal_of_file(folder_.path().string()), HasSubstr("this is a folder"));
+  EXPECT_THAT(refusal_of_file(write("f", "x") + "/simba.yaml"), HasSubstr("can not be read"));
+  EXPECT_THAT(refusal_of_file(write("bytes", std::string(100, '\0'))), HasSubstr("is no text"));
+  EXPECT_THAT(refusal_of_file(write("huge", std::string(1024 * 1024 + 1, ' '))),
+              HasSubstr("the file is longer than 1024 KiB"));
+  if (geteuid() != 0) {  // who may read everything
+    const auto locked = write("locked", "simba:");
+    std::filesystem::permissions(locked, std::filesystem::perms::none);
+    EXPECT_THAT(refusal_of_file(locked), HasSubstr("permission denied"));
+  }
+}
+
+TEST_F(ConfigurationFiles, HoldPasswords) {
+  const auto path = write("password", "hunter2\n");
+  // Without a password the user alone would be refused.
+  EXPECT_EQ(refusal_of_url("zookeeper://u@h?password-file=" + path), "");
+  EXPECT_THAT(refusal_of_url("zookeeper://u@h?password-file=" + path + "x"),
+              AllOf(HasSubstr("parameter \"password-file\": "), HasSubstr("no such file")));
+  EXPECT_THAT(refusal_of_url("zookeeper://u@h?password-file=" + write("empty", "\n")),
+              HasSubstr("belong together"));
+  EXPECT_THAT(refusal_of_url("redis://u@h?password-file=" + write("nul", std::string(3, '\0'))),
+              HasSubstr("NUL"));
+}
+
+TEST_F(ConfigurationFiles, MustNotGiveAPasswordTwice) {
+  EXPECT_THAT(refusal_of_yaml("simba:\n  redis:\n    password: hunter2\n    password-env: PW\n"),
+              AllOf(StartsWith("simba.yaml:4: simba.redis.password-env: password and password-env "
+                               "are both given"),
+                    Not(HasSubstr("hunter2"))));
+}
+
+TEST_F(ConfigurationFiles, GiveAPasswordWithoutTheEndOfItsLastLine) {
+  const StoreType* const type = find_store_type("redis");
+  StoreSettings settings{*type, "test"};
+  const auto path = write("password", "two\nlines\r\n");
+  settings.add({{.key = "password-file", .value = path, .origin = "test"}}, {});
+  EXPECT_EQ(settings.value("password"), "two\nlines");
+}
+
+}  // namespace
+}  // namespace simba::config

@@ -1,0 +1,178 @@
+#include <chrono>
+#include <functional>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "config/store_types.hpp"
+#include "unit/config/refusal.hpp"
+
+namespace simba::config {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+using testing::StartsWith;
+
+TEST(ConfigurationFromUrl, KnowsTheSchemesOfAllStores) {
+  EXPECT_EQ(description_of("memory:"), "memory:");
+  EXPECT_EQ(description_of("memory://"), "memory:");
+  EXPECT_EQ(description_of("sqlite:a/b.db"), "sqlite:a/b.db");
+  EXPECT_EQ(description_of("sqlite:///var/a%20b.db"), "sqlite:/var/a b.db");
+  EXPECT_EQ(description_of("mysql://app:pw@db/app"), "mysql://app@db:3306/app");
+  EXPECT_EQ(description_of("mariadb://app@db:3307/app"), "mysql://app@db:3307/app");
+  EXPECT_EQ(description_of("mysql://app@/app?unix-socket=/run/my.sock"),
+            "mysql://app@%2Frun%2Fmy.sock/app");
+  EXPECT_EQ(description_of("postgresql://app@[::1]/app"), "postgresql://app@[::1]:5432/app");
+  EXPECT_EQ(description_of("postgres://db"), "postgresql://db:5432");
+  EXPECT_EQ(description_of("postgresql:///app?host=/run/pg"), "postgresql://%2Frun%2Fpg/app");
+  EXPECT_EQ(description_of("postgresql://%2Frun%2Fpg/app"), "postgresql://%2Frun%2Fpg/app");
+  EXPECT_EQ(description_of("redis://"), "redis://127.0.0.1:6379");
+  EXPECT_EQ(description_of("redis://app:pw@10.0.0.5/3"), "redis://app@10.0.0.5:6379/3");
+  EXPECT_EQ(description_of("redis://:pw@h"), "redis://h:6379");
+  EXPECT_EQ(description_of("rediss://h"), "rediss://h:6379");
+  EXPECT_EQ(description_of("redis+sentinel://h1,h2:7/m/1"), "redis+sentinel://h1:26379,h2:7/m/1");
+  EXPECT_EQ(description_of("redis+cluster://h1,[::1]:7"), "redis+cluster://h1:6379,[::1]:7");
+  EXPECT_EQ(description_of("redis+cluster://h1?tls=verify"), "rediss+cluster://h1:6379");
+  EXPECT_EQ(description_of("redis+unix:///run/r.sock?database=2"), "redis+unix:///run/r.sock");
+  EXPECT_EQ(description_of("zookeeper://u:pw@z1,z2:2182/prod/a"),
+            "zookeeper://u@z1:2181,z2:2182/prod/a");
+}
+
+TEST(ConfigurationFromUrl, TellsTheStore) {
+  const Configuration configuration = Configuration::from_url("rediss+cluster://h");
+  EXPECT_EQ(configuration.store(), "redis");
+  EXPECT_TRUE(configuration.enabled());
+}
+
+TEST(ConfigurationFromUrl, TakesEveryKeyAsAParameter) {
+  const auto plan = Configuration::from_url(
+                        "memory:?initial-delay=1s&ttl=20s&transition=10s&margin=700&jitter-low=-5ms"
+                        "&renew-at-percent=50&drain-limit=1m")
+                        .plan();
+  EXPECT_EQ(plan.initial_delay, 1s);
+  EXPECT_EQ(plan.ttl, 20s);
+  EXPECT_EQ(plan.transition, 10s);
+  EXPECT_EQ(plan.margin, 700ms);
+  EXPECT_EQ(plan.jitter.low, -5ms);
+  EXPECT_EQ(plan.renew_after, 10s);
+  EXPECT_EQ(plan.drain_limit, 1min);
+}
+
+TEST(ConfigurationFromUrl, TheSessionOfZooKeeperIsTheLease) {
+  const auto plan = Configuration::from_url("zookeeper://z?session-timeout=9s").plan();
+  EXPECT_EQ(plan.lease(), 9s);
+}
+
+TEST(ConfigurationFromUrl, SaysWhichSchemeWasMeant) {
+  EXPECT_THAT(refusal_of_url("reids://h"),
+              AllOf(HasSubstr("the scheme \"reids\" is unknown; did you mean \"redis\"?"),
+                    HasSubstr("Allowed: memory, sqlite, mysql")));
+  EXPECT_THAT(refusal_of_url("hunter2@h"),
+              AllOf(HasSubstr("must begin with a scheme"), Not(HasSubstr("hunter2"))));
+}
+
+TEST(ConfigurationFromUrl, SaysWhichKeyWasMeant) {
+  EXPECT_THAT(refusal_of_url("redis://app:hunter2@h?tll=5s"),
+              AllOf(StartsWith("redis://app:***@h: parameter \"tll\": unknown key; did you mean "
+                               "\"ttl\"? Allowed: topology, hosts,"),
+                    HasSubstr("password-file")));
+}
+
+TEST(ConfigurationFromUrl, RefusesValuesOfAnotherType) {
+  EXPECT_THAT(refusal_of_url("memory:?ttl=soon"),
+              StartsWith("memory:: parameter \"ttl\": \"soon\" is no duration; allowed:"));
+  EXPECT_THAT(refusal_of_url("sqlite:a?pool-size=two"),
+              HasSubstr("\"two\" is no whole number; allowed: from 1 to 64"));
+  EXPECT_THAT(refusal_of_url("sqlite:a?pool-size=65"),
+              HasSubstr("\"65\" is out of bounds; allowed: from 1 to 64"));
+  EXPECT_THAT(refusal_of_url("sqlite:a?pool-size=99999999999999999999"),
+              HasSubstr("is out of bounds"));
+  EXPECT_THAT(refusal_of_url("sqlite:a?pool-size="), HasSubstr("is no whole number"));
+  EXPECT_THAT(refusal_of_url("redis://h?tls=verfy"),
+              HasSubstr("\"verfy\" is unknown; did you mean \"verify\"? Allowed: off, encrypt"));
+  EXPECT_THAT(refusal_of_url("postgresql://h?listen=maybe"),
+              HasSubstr("\"maybe\" is neither true nor false"));
+  EXPECT_THAT(refusal_of_url("redis://h/first"), HasSubstr("database: \"first\" is no whole"));
+  EXPECT_THAT(refusal_of_url("redis+unix:///s?hosts=a:b"), HasSubstr("a port is no number"));
+}
+
+TEST(ConfigurationFromUrl, RefusesWhatIsSaidTwice) {
+  EXPECT_THAT(refusal_of_url("redis://h/1?database=2"),
+              HasSubstr("parameter \"database\": the URL already says it"));
+  EXPECT_THAT(
+      refusal_of_url("redis://u:hunter2@h?password-file=/f"),
+      AllOf(HasSubstr("password and password-file are both given"), Not(HasSubstr("hunter2"))));
+  EXPECT_THAT(refusal_of_url("rediss://h?tls=off"), HasSubstr("rediss:// means TLS"));
+  EXPECT_EQ(description_of("rediss://h?tls=verify-ca"), "rediss://h:6379");
+}
+
+TEST(ConfigurationFromUrl, RefusesPartsThatTheStoreDoesNotHave) {
+  EXPECT_THAT(refusal_of_url("memory:x"), HasSubstr("only parameters may come"));
+  EXPECT_THAT(refusal_of_url("mysql://a@h1,h2/d"), HasSubstr("takes one host, and there are 2"));
+  EXPECT_THAT(refusal_of_url("mysql://a@h/d/e"), HasSubstr("only the name of the database"));
+  EXPECT_THAT(refusal_of_url("redis://h1,h2"), HasSubstr("redis+cluster:// take several"));
+  EXPECT_THAT(refusal_of_url("redis://h/1/2"), HasSubstr("too many parts"));
+  EXPECT_THAT(refusal_of_url("redis+sentinel://h"), HasSubstr("the name of the master must come"));
+  EXPECT_THAT(refusal_of_url("redis+unix://h/s"), HasSubstr("takes the path of a socket"));
+}
+
+TEST(ConfigurationFromUrl, RefusesWhatContradictsItselfInTheWordsOfTheKeys) {
+  EXPECT_THAT(refusal_of_url("redis://h?margin=1h"),
+              StartsWith("redis://h: margin is 3600000 ms but must be less than ttl + transition"));
+  EXPECT_THAT(refusal_of_url("memory:?retry-min=2s&retry-max=1s"),
+              HasSubstr("retry-max is 1000 ms but must be at least"));
+  EXPECT_THAT(refusal_of_url("memory:?jitter-low=2s&jitter-high=1s"),
+              HasSubstr("jitter-low is 2000 ms but must be at most jitter-high"));
+  EXPECT_THAT(refusal_of_url("redis://h?connect-timeout=0"), HasSubstr("connect-timeout is 0 ms"));
+  EXPECT_THAT(refusal_of_url("sqlite:a?connect-timeout=0"), HasSubstr("connect-timeout is 0 ms"));
+  EXPECT_THAT(refusal_of_url("redis://h?certificate-file=/c"),
+              HasSubstr("certificate-file and key-file belong together"));
+  EXPECT_THAT(refusal_of_url("redis+cluster://h?database=1"), HasSubstr("a cluster knows only 0"));
+  EXPECT_THAT(refusal_of_url("redis+unix:///s?hosts=h"), HasSubstr("are both given"));
+  EXPECT_THAT(refusal_of_url("sqlite:"), HasSubstr("needs a path"));
+  EXPECT_THAT(refusal_of_url("mysql://db/app"), HasSubstr("user"));
+  EXPECT_THAT(refusal_of_url("zookeeper://u@h"), HasSubstr("user and password belong together"));
+  EXPECT_THAT(refusal_of_url("zookeeper://h?base-path=a"), HasSubstr("base-path is 'a'"));
+  EXPECT_THAT(refusal_of_url("zookeeper://?connect-string=a:b"),
+              HasSubstr("connect-string: a port is no number"));
+}
+
+TEST(ConfigurationFromUrl, NamesAStoreThatWasNotBuiltIn) {
+  const StoreType absent{.name = "etcd"};
+  EXPECT_THAT(refusal_of([&] { require_built(absent, "simba.yaml:3: simba.etcd"); },
+                         ErrorKind::unsupported),
+              StartsWith("simba.yaml:3: simba.etcd: this Simba was built without the store "
+                         "\"etcd\"; it has: memory, "));
+}
+
+TEST(Configuration, ChangesOneKeyAndNamesWhereTheValueIsFrom) {
+  Configuration configuration = Configuration::from_url("redis://h?ttl=5s");
+  configuration.set("ttl", "7s", "--ttl");
+  EXPECT_EQ(configuration.plan().ttl, 7s);
+  EXPECT_THAT(refusal_of([&] { configuration.set("ttl", "x", "--ttl"); }),
+              StartsWith("--ttl: \"x\" is no duration"));
+  EXPECT_THAT(refusal_of([&] { configuration.set("margin", "1h", "--margin"); }),
+              StartsWith("--margin: margin is 3600000 ms"));
+  EXPECT_THAT(refusal_of([&] { configuration.set("tl", "1s", "option"); }),
+              StartsWith("option: unknown key; did you mean \"ttl\"?"));
+  EXPECT_EQ(configuration.plan().ttl, 7s);
+  EXPECT_EQ(configuration.plan().margin, 500ms);
+}
+
+TEST(Configuration, IsAValue) {
+  const Configuration one = Configuration::from_url("redis://h?ttl=5s");
+  Configuration other = one;
+  other.set("ttl", "7s", "test");
+  EXPECT_EQ(one.plan().ttl, 5s);
+  EXPECT_EQ(other.plan().ttl, 7s);
+  other = one;
+  EXPECT_EQ(other.plan().ttl, 5s);
+  const Configuration moved = std::move(other);
+  EXPECT_EQ(moved.description(), "redis://h:6379");
+}
+
+}  // namespace
+}  // namespace simba::config

@@ -1,0 +1,67 @@
+#include "simba/config/make_factory.hpp"
+
+#include <chrono>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "simba/config/configuration.hpp"
+#include "simba/locker/simba_locker.hpp"
+#include "support/temporary_folder.hpp"
+#include "unit/config/refusal.hpp"
+
+namespace simba::config {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::HasSubstr;
+
+TEST(MakeFactory, LocksAndUnlocksOnSqlite) {
+  const support::TemporaryFolder folder;
+  const std::string url = "sqlite:" + (folder.path() / "simba.db").string();
+  const auto runtime = make_runtime();
+  const auto factory = simba::make_factory(url, {.runtime = runtime});
+  const auto other = simba::make_factory(url + "?ttl=5s", {.runtime = runtime});
+  EXPECT_EQ(factory->runtime(), runtime);
+
+  SimbaLocker mine{"m", *factory};
+  SimbaLocker yours{"m", *other};
+  EXPECT_TRUE(mine.try_acquire());
+  EXPECT_FALSE(yours.try_acquire());
+  mine.unlock();
+  EXPECT_TRUE(yours.try_lock_for(30s));
+}
+
+TEST(MakeFactory, LocksInMemory) {
+  const auto factory = simba::make_factory("memory:?ttl=1s");
+  SimbaLocker locker{"m", *factory};
+  EXPECT_TRUE(locker.try_acquire());
+}
+
+TEST(MakeFactory, MakesOneOfEveryStore) {
+  for (const auto* const url : {"mysql://a@h/d", "postgresql://h", "redis://h", "zookeeper://h"}) {
+    EXPECT_NE(simba::make_factory(url), nullptr) << url;
+  }
+}
+
+TEST(MakeFactory, RefusesWhatIsWrong) {
+  EXPECT_THAT(refusal_of([] { simba::make_factory("redis://h?tll=1s"); }), HasSubstr("\"ttl\""));
+}
+
+TEST(MakeAdmin, LooksAtSqlite) {
+  const support::TemporaryFolder folder;
+  const auto configuration =
+      Configuration::from_url("sqlite:" + (folder.path() / "simba.db").string());
+  const auto admin = configuration.make_admin();
+  admin->init();
+  EXPECT_TRUE(admin->list().empty());
+}
+
+TEST(MakeAdmin, IsNotThereInMemory) {
+  EXPECT_THAT(
+      refusal_of([] { Configuration::from_url("memory:").make_admin(); }, ErrorKind::unsupported),
+      HasSubstr("inside one process"));
+}
+
+}  // namespace
+}  // namespace simba::config

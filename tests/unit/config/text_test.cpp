@@ -1,0 +1,48 @@
+#include "config/text.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace simba::config {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+TEST(ConfigText, CountsTheLettersThatDiffer) {
+  EXPECT_EQ(edit_distance("ttl", "ttl"), 0U);
+  EXPECT_EQ(edit_distance("", "abc"), 3U);
+  EXPECT_EQ(edit_distance("tll", "ttl"), 1U);
+  EXPECT_EQ(edit_distance("reids", "redis"), 1U);  // two are swapped
+  EXPECT_EQ(edit_distance("kitten", "sitting"), 3U);
+}
+
+TEST(ConfigText, FindsTheWordThatWasMeant) {
+  const std::vector<std::string> known{"ttl", "transition", "initial-delay", "port"};
+  EXPECT_EQ(nearest("tll", known), "ttl");
+  EXPECT_EQ(nearest("tll", {"tls", "ttl"}), "ttl");  // both are near, one has the same ends
+  EXPECT_EQ(nearest("transitoin", known), "transition");
+  EXPECT_EQ(nearest("initialDelay", known), "initial-delay");
+  EXPECT_EQ(nearest("INITIAL_DELAY", known), "initial-delay");
+}
+
+TEST(ConfigText, FindsNothingWhereNoWordIsNear) {
+  EXPECT_EQ(nearest("color", {"ttl", "margin"}), std::nullopt);
+  EXPECT_EQ(nearest("", {"ttl"}), std::nullopt);
+  EXPECT_EQ(nearest(std::string(10'000, 'x'), {"ttl"}), std::nullopt);
+}
+
+TEST(ConfigText, ShowsNoPassword) {
+  EXPECT_EQ(shown("redis://app:hunter2@host"), "\"redis://***@host\"");
+  EXPECT_EQ(shown("app:hunter2@host"), "\"***@host\"");
+  EXPECT_EQ(shown("redis://app:hun@ter2@host"), "\"redis://***@host\"");
+  EXPECT_THAT(shown("host?Password=hunter2&ttl=1s"), Not(HasSubstr("hunter2")));
+}
+
+TEST(ConfigText, ShowsOneLineThatPrintsAndIsNotTooLong) {
+  EXPECT_EQ(shown("a\nb\x1b[1m\xc3"), "\"a?b?[1m?\"");
+  EXPECT_LT(shown(std::string(10'000, 'x')).size(), 100U);
+}
+
+}  // namespace
+}  // namespace simba::config
