@@ -1,0 +1,50 @@
+#pragma once
+
+#include <condition_variable>
+#include <mutex>
+#include <optional>
+#include <string>
+
+#include "cli/wake_up.hpp"
+#include "simba/core/abstract_mutex_contender.hpp"
+#include "simba/core/error.hpp"
+
+namespace simba::cli {
+
+/// A contender for the main thread, which polls: notes what comes and wakes it.
+///
+/// Threads: every function may be called from any thread.
+class Candidate final : public AbstractMutexContender {
+ public:
+  using AbstractMutexContender::AbstractMutexContender;
+
+  struct News {
+    bool acquired = false;         ///< by us, at some time
+    bool answered = false;         ///< the store has told us something
+    std::string owner{};           ///< who owns it, as far as we know; empty: nobody
+    std::optional<Error> error{};  ///< of the last attempt, unless an answer came since
+  };
+
+  /// Readable when there may be news.
+  int file() const noexcept { return wake_up_.file(); }
+  News news();
+
+  /// From the acquisition until this is called nothing is given back, not even after a loss:
+  /// somebody may still use what the mutex protects.
+  void end_use();
+
+  void wake() const noexcept { wake_up_.wake(); }
+
+  void notify_owner(const MutexState& state) override;
+  void on_event(const ContentionEvent& event) override;
+
+ private:
+  const WakeUp wake_up_;
+  std::mutex mutex_;
+  std::condition_variable unused_;
+  // guarded by mutex_
+  News news_;
+  bool in_use_ = false;
+};
+
+}  // namespace simba::cli

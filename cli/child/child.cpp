@@ -1,0 +1,223 @@
+#include "cli/child/child.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdlib>
+#include <fcntl.h>
+#include <filesystem>
+#include <poll.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <system_error>
+#include <unistd.h>
+
+#include <fmt/format.h>
+
+#include "cli/errors.hpp"
+#include "cli/exit_codes.hpp"
+#include "simba/core/clock.hpp"
+
+extern char** environ;  // NOLINT(readability-redundant-declaration)
+
+namespace simba::cli {
+namespace {
+
+[[noreturn]] void fail(const char* what) {
+  throw std::system_error{errno, std::generic_category(), what};
+}
+
+/// Our environment with some variables replaced.
+std::vector<std::string> environment_with(
+    const std::vector<std::pair<std::string, std::string>>& variables) {
+  std::vector<std::string> lines;
+  for (char** line = environ; *line != nullptr; ++line) {
+    const std::string_view text = *line;
+    const auto name = text.substr(0, text.find('='));
+    const bool replaced = std::any_of(variables.begin(), variables.end(),
+                                      [&](const auto& pair) { return pair.first == name; });
+    if (!replaced) lines.emplace_back(text);
+  }
+  for (const auto& [name, value] : variables) lines.push_back(name + "=" + value);
+  return lines;
+}
+
+std::vector<char*> pointers_to(std::vector<std::string>& texts) {
+  std::vector<char*> pointers;
+  pointers.reserve(texts.size() + 1);
+  for (auto& text : texts) pointers.push_back(text.data());
+  pointers.push_back(nullptr);
+  return pointers;
+}
+
+class Descriptor {
+ public:
+  explicit Descriptor(int file) : file_{file} {}
+  ~Descriptor() {
+    if (file_ >= 0) ::close(file_);
+  }
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  int get() const noexcept { return file_; }
+
+ private:
+  int file_;
+};
+
+/// A number above all open descriptors, and above those that other threads open meanwhile.
+int descriptor_limit() {
+  constexpr int reserve = 64;
+  int highest = 1024;  // where /proc is missing
+  std::error_code missing;
+  std::filesystem::directory_iterator files{"/proc/self/fd", missing};
+  if (!missing) highest = 0;
+  for (const auto& file : files) {
+    highest = std::max(highest, std::atoi(file.path().filename().c_str()));
+  }
+  return highest + reserve;
+}
+
+Failure not_executed(const std::string& name, int error) {
+  if (error == ECANCELED) {
+    return Failure{ExitCode::lost, "the mutex was lost before \"" + name + "\" could be run"};
+  }
+  const bool absent = error == ENOENT || error == ENOTDIR;
+  return Failure{
+      absent ? ExitCode::not_found : ExitCode::not_executable,
+      fmt::format("can not run \"{}\": {}", name, std::system_category().message(error))};
+}
+
+}  // namespace
+
+int exit_code_of_status(int status) noexcept {
+  return WIFSIGNALED(status) ? exit_code_of_signal(WTERMSIG(status)) : WEXITSTATUS(status);
+}
+
+Child::Child(const Program& program, LocalTime lease_end, std::chrono::nanoseconds kill_after) {
+  // Everything that the guardian needs is made here: after the fork it has system calls only.
+  auto words = program.words;
+  auto lines = environment_with(program.variables);
+  const auto argv = pointers_to(words);
+  const auto envp = pointers_to(lines);
+  const Descriptor input{
+      program.input == Program::Input::none ? ::open("/dev/null", O_RDONLY | O_CLOEXEC) : -1};
+  // What the guardian leaves behind when it is killed becomes ours.
+  ::prctl(PR_SET_CHILD_SUBREAPER, 1);
+  std::array<int, 2> ends{};
+  if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends.data()) != 0) fail("socketpair");
+  channel_ = ends[0];
+  const Descriptor theirs{ends[1]};
+  void* memory =
+      ::mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  if (memory == MAP_FAILED) {
+    ::close(channel_);
+    fail("mmap");
+  }
+  shared_ = new (memory) Shared;
+  extend(lease_end);
+
+  const GuardianPlan plan{.channel = theirs.get(),
+                          .descriptors = descriptor_limit(),
+                          .shared = shared_,
+                          .kill_after = kill_after,
+                          .argv = argv.data(),
+                          .envp = envp.data(),
+                          .input = input.get(),
+                          .terminal = program.terminal,
+                          .mask = program.mask,
+                          .ignores_pipe = program.ignores_pipe};
+  guardian_ = ::fork();
+  if (guardian_ == 0) run_guardian(plan);
+  try {
+    if (guardian_ < 0) fail("fork");
+    wait_until_started(program.words.front());
+  } catch (...) {
+    ended_ = true;
+    reap_guardian();
+    ::close(channel_);
+    ::munmap(shared_, sizeof(Shared));
+    throw;
+  }
+}
+
+Child::~Child() {
+  if (!ended_) {
+    ::shutdown(channel_, SHUT_WR);
+    for (;;) {
+      const auto event = next();
+      if (event && event->kind == Event::Kind::ended) break;
+      pollfd wait{channel_, POLLIN, 0};
+      if (!event) ::poll(&wait, 1, -1);
+    }
+  }
+  ::close(channel_);
+  ::munmap(shared_, sizeof(Shared));
+}
+
+void Child::wait_until_started(const std::string& name) {
+  Report report;
+  ssize_t size = 0;
+  do {
+    size = ::recv(channel_, &report, sizeof report, 0);
+  } while (size < 0 && errno == EINTR);
+  if (size != sizeof report) throw Failure{ExitCode::internal, "the guardian process was killed"};
+  if (report.kind == Report::Kind::failed) throw not_executed(name, report.value);
+  group_ = report.value;
+}
+
+std::optional<Child::Event> Child::next() {
+  if (ended_) return std::nullopt;
+  // It is stopped, most likely. Without it the kernel and we do its work.
+  if (make_system_clock()->now() >= overdue_at_) ::kill(guardian_, SIGKILL);
+  Report report;
+  const auto size = ::recv(channel_, &report, sizeof report, MSG_DONTWAIT);
+  if (size < 0 && (errno == EAGAIN || errno == EINTR)) return std::nullopt;
+  if (size <= 0) return end_unguarded();
+  if (report.kind == Report::Kind::stopped) {
+    return Event{.kind = Event::Kind::stopped, .value = report.value};
+  }
+  ended_ = true;
+  reap_guardian();
+  return Event{
+      .value = report.value, .leftovers = report.leftovers != 0, .forced = report.forced != 0};
+}
+
+/// The kernel has killed CMD with its guardian; the rest of the group has become our child.
+Child::Event Child::end_unguarded() noexcept {
+  Event event{.value = SIGKILL, .unguarded = true};
+  while (::kill(-group_, SIGKILL) == 0) {
+    int status = 0;
+    const pid_t process = ::waitpid(-group_, &status, WNOHANG);
+    if (process == group_) event.value = status;
+    if (process <= 0) ::poll(nullptr, 0, 1);
+  }
+  ended_ = true;
+  reap_guardian();
+  return event;
+}
+
+void Child::reap_guardian() noexcept {
+  while (guardian_ > 0 && ::waitpid(guardian_, nullptr, 0) < 0 && errno == EINTR) {
+  }
+  while (::waitpid(-1, nullptr, WNOHANG) > 0) {  // what has left the group and ended
+  }
+}
+
+void Child::extend(LocalTime lease_end) noexcept {
+  shared_->lease_end.store(lease_end.time_since_epoch().count());
+}
+
+void Child::signal(int number) noexcept { order({.kind = Order::Kind::signal, .value = number}); }
+
+void Child::end(std::chrono::milliseconds kill_after) noexcept {
+  overdue_at_ = std::min(overdue_at_, make_system_clock()->now() + kill_after * 4 / 3);
+  order({.kind = Order::Kind::end, .value = static_cast<std::int32_t>(kill_after.count())});
+}
+
+void Child::order(const Order& order) noexcept {
+  ::send(channel_, &order, sizeof order, MSG_NOSIGNAL);
+}
+
+}  // namespace simba::cli

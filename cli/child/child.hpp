@@ -1,0 +1,94 @@
+#pragma once
+
+#include <chrono>
+#include <csignal>
+#include <memory>
+#include <optional>
+#include <string>
+#include <sys/types.h>
+#include <utility>
+#include <vector>
+
+#include "cli/child/guardian.hpp"
+#include "simba/core/time.hpp"
+
+namespace simba::cli {
+
+/// A program to run while a mutex is held.
+struct Program {
+  enum class Input { ours, none };
+
+  std::vector<std::string> words{};  ///< the program, searched in PATH, and its arguments
+  std::vector<std::pair<std::string, std::string>> variables{};  ///< besides our environment
+  Input input = Input::ours;
+  int terminal = -1;          ///< to hand to it; -1: none
+  sigset_t mask{};            ///< its signal mask
+  bool ignores_pipe = false;  ///< whether it ignores SIGPIPE
+};
+
+/// A running program in a process group of its own, under a guardian: see `run_guardian`.
+///
+/// Threads: used by one thread at a time, but for `extend`, which any may call. At most one object
+/// in a process at a time.
+class Child {
+ public:
+  /// Starts it and waits until it runs. `kill_after`: from TERM to KILL when the lease is over.
+  /// Throws Failure: 126 or 127 where it can not be executed, 76 where the lease is over.
+  Child(const Program& program, LocalTime lease_end, std::chrono::nanoseconds kill_after);
+
+  /// Ends the group, if it still runs, and waits for that.
+  ~Child();
+  Child(const Child&) = delete;
+  Child& operator=(const Child&) = delete;
+
+  /// Readable when `next()` has something.
+  int file() const noexcept { return channel_; }
+
+  struct Event {
+    enum class Kind {
+      stopped,  ///< by signal `value`
+      ended,    ///< with wait status `value`; nothing of its group is left
+    };
+    Kind kind = Kind::ended;
+    int value = 0;
+    bool leftovers = false;  ///< it had left processes behind, which were ended
+    bool forced = false;     ///< it was told to end, by `end()` or since its lease was over
+    bool unguarded = false;  ///< the guardian was killed; so the group was, too
+  };
+
+  /// What has happened; empty: nothing new. Does not wait, unless the guardian was killed.
+  std::optional<Event> next();
+
+  /// The group may run on until `lease_end`.
+  void extend(LocalTime lease_end) noexcept;
+
+  /// To the whole group.
+  void signal(int number) noexcept;
+
+  /// TERM to the group now, KILL after `kill_after`. Call `next()` every few milliseconds from then
+  /// on: it notices when the guardian does not do so.
+  void end(std::chrono::milliseconds kill_after) noexcept;
+
+  pid_t group() const noexcept { return group_; }
+
+ private:
+  void order(const Order& order) noexcept;
+  void wait_until_started(const std::string& name);
+  Event end_unguarded() noexcept;
+  void reap_guardian() noexcept;
+
+  Shared* shared_ = nullptr;
+  int channel_ = -1;
+  pid_t guardian_ = -1;
+  pid_t group_ = -1;
+  bool ended_ = false;
+  LocalTime overdue_at_ = never;  // the guardian should have ended the group by then
+};
+
+/// The longest pause between two calls of `Child::next()` after `Child::end()`.
+inline constexpr std::chrono::milliseconds look_at_end{5};
+
+/// The exit code that a shell shows for a wait status.
+int exit_code_of_status(int status) noexcept;
+
+}  // namespace simba::cli

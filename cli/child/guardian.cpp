@@ -1,0 +1,242 @@
+#include "cli/child/guardian.hpp"
+
+#include <cerrno>
+#include <ctime>
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/timerfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace simba::cli {
+namespace {
+
+using Nanoseconds = LocalTime::rep;
+
+constexpr Nanoseconds forever = never.time_since_epoch().count();
+constexpr Nanoseconds look_again = 5'000'000;
+constexpr Nanoseconds linger = 1'000'000'000;
+
+Nanoseconds now() noexcept {
+  timespec time{};
+  ::clock_gettime(CLOCK_BOOTTIME, &time);
+  return static_cast<Nanoseconds>(time.tv_sec) * 1'000'000'000 + time.tv_nsec;
+}
+
+Nanoseconds later(Nanoseconds moment, Nanoseconds span) noexcept {
+  return moment > forever - span ? forever : moment + span;
+}
+
+/// As an exec would: what is not for other programs is not for us.
+void close_private_descriptors(const GuardianPlan& plan) noexcept {
+  for (int file = 3; file < plan.descriptors; ++file) {
+    if (file == plan.channel || file == plan.input) continue;
+    const int flags = ::fcntl(file, F_GETFD);
+    if (flags >= 0 && (static_cast<unsigned>(flags) & FD_CLOEXEC) != 0) ::close(file);
+  }
+}
+
+/// The child: becomes CMD.
+[[noreturn]] void become_command(const GuardianPlan& plan, pid_t guardian, int failure) noexcept {
+  ::setpgid(0, 0);
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (::getppid() != guardian) ::_exit(1);
+  if (plan.terminal >= 0) ::tcsetpgrp(plan.terminal, ::getpid());
+  if (plan.input >= 0) ::dup2(plan.input, STDIN_FILENO);
+  if (!plan.ignores_pipe) ::signal(SIGPIPE, SIG_DFL);
+  ::sigprocmask(SIG_SETMASK, &plan.mask, nullptr);
+  ::execvpe(plan.argv[0], plan.argv, plan.envp);
+  const int error = errno;
+  [[maybe_unused]] const auto ignored = ::write(failure, &error, sizeof error);
+  ::_exit(1);
+}
+
+class Guardian {
+ public:
+  explicit Guardian(const GuardianPlan& plan) noexcept : plan_{plan} {}
+
+  /// True when CMD runs.
+  bool start() noexcept;
+  void guard() noexcept;
+
+ private:
+  void wait_for_news() noexcept;
+  Nanoseconds wake_at() const noexcept;
+  void obey() noexcept;
+  void reap() noexcept;
+  void look_at_clock() noexcept;
+  void end(Nanoseconds kill_after) noexcept;
+  void report(const Report& report) const noexcept {
+    ::send(plan_.channel, &report, sizeof report, MSG_NOSIGNAL);
+  }
+  void signal_group(int number) const noexcept { ::kill(-group_, number); }
+  bool group_is_gone() const noexcept { return ::kill(-group_, 0) != 0 && errno == ESRCH; }
+  Nanoseconds lease_end() const noexcept { return plan_.shared->lease_end.load(); }
+
+  const GuardianPlan& plan_;
+  int children_ = -1;  // tells of SIGCHLD
+  int clock_ = -1;
+  pid_t group_ = -1;       // that of CMD, which has the same number
+  bool orphaned_ = false;  // simba is gone
+  bool ended_ = false;     // CMD is
+  int status_ = 0;
+  bool ending_ = false;
+  bool leftovers_ = false;
+  bool forced_ = false;
+  Nanoseconds kill_at_ = forever;
+  Nanoseconds linger_until_ = forever;
+};
+
+bool Guardian::start() noexcept {
+  sigset_t all;
+  sigset_t child;
+  ::sigfillset(&all);
+  ::sigprocmask(SIG_SETMASK, &all, nullptr);
+  ::signal(SIGCHLD, SIG_DFL);
+  ::sigemptyset(&child);
+  ::sigaddset(&child, SIGCHLD);
+  close_private_descriptors(plan_);
+  ::setpgid(0, 0);  // what is sent to simba's group is simba's to forward
+  ::prctl(PR_SET_CHILD_SUBREAPER, 1);
+  ::prctl(PR_SET_NAME, "simba-guardian");
+  children_ = ::signalfd(-1, &child, SFD_CLOEXEC | SFD_NONBLOCK);
+  clock_ = ::timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC | TFD_NONBLOCK);
+
+  if (now() >= lease_end()) {
+    report({.kind = Report::Kind::failed, .value = ECANCELED});
+    return false;
+  }
+  int failure[2] = {-1, -1};
+  const pid_t guardian = ::getpid();
+  if (children_ < 0 || clock_ < 0 || ::pipe2(failure, O_CLOEXEC) != 0 || (group_ = ::fork()) < 0) {
+    report({.kind = Report::Kind::failed, .value = errno});
+    return false;
+  }
+  if (group_ == 0) become_command(plan_, guardian, failure[1]);
+  ::setpgid(group_, group_);
+  ::close(failure[1]);
+  int error = 0;
+  ssize_t size = 0;
+  do {
+    size = ::read(failure[0], &error, sizeof error);
+  } while (size < 0 && errno == EINTR);
+  ::close(failure[0]);
+  if (size != 0) {
+    ::waitpid(group_, nullptr, 0);
+    report({.kind = Report::Kind::failed, .value = error});
+    return false;
+  }
+  report({.kind = Report::Kind::started, .value = group_});
+  return true;
+}
+
+void Guardian::guard() noexcept {
+  for (;;) {
+    wait_for_news();
+    if (!orphaned_) obey();
+    reap();
+    if (ended_ && group_is_gone()) break;
+    look_at_clock();
+  }
+  report({.kind = Report::Kind::ended,
+          .value = status_,
+          .leftovers = leftovers_ ? 1 : 0,
+          .forced = forced_ ? 1 : 0});
+}
+
+Nanoseconds Guardian::wake_at() const noexcept {
+  Nanoseconds at = ending_ ? kill_at_ : lease_end();
+  if (ended_ || ending_) {
+    const Nanoseconds soon = now() + look_again;
+    if (soon < at) at = soon;
+  }
+  return at;
+}
+
+void Guardian::wait_for_news() noexcept {
+  const Nanoseconds at = wake_at();
+  itimerspec alarm{};
+  if (at != forever) {
+    const Nanoseconds moment = at > 0 ? at : 1;  // zero would turn it off
+    alarm.it_value.tv_sec = static_cast<time_t>(moment / 1'000'000'000);
+    alarm.it_value.tv_nsec = static_cast<long>(moment % 1'000'000'000);
+  }
+  ::timerfd_settime(clock_, TFD_TIMER_ABSTIME, &alarm, nullptr);
+  pollfd files[] = {{clock_, POLLIN, 0}, {children_, POLLIN, 0}, {plan_.channel, POLLIN, 0}};
+  ::poll(files, orphaned_ ? 2 : 3, -1);
+  signalfd_siginfo signal{};
+  while (::read(children_, &signal, sizeof signal) > 0) {
+  }
+}
+
+void Guardian::obey() noexcept {
+  for (;;) {
+    Order order;
+    const auto size = ::recv(plan_.channel, &order, sizeof order, MSG_DONTWAIT);
+    if (size < 0 && (errno == EAGAIN || errno == EINTR)) return;
+    if (size <= 0) {
+      orphaned_ = true;
+      end(plan_.kill_after.count());
+      return;
+    }
+    switch (order.kind) {
+      case Order::Kind::signal:
+        signal_group(order.value);
+        break;
+      case Order::Kind::end:
+        end(static_cast<Nanoseconds>(order.value) * 1'000'000);
+        break;
+    }
+  }
+}
+
+/// Also what CMD's children have left to us.
+void Guardian::reap() noexcept {
+  for (;;) {
+    int status = 0;
+    const pid_t process = ::waitpid(-1, &status, WNOHANG | WUNTRACED);
+    if (process <= 0) return;
+    if (process != group_) continue;
+    if (WIFSTOPPED(status)) {
+      report({.kind = Report::Kind::stopped, .value = WSTOPSIG(status)});
+    } else {
+      ended_ = true;
+      status_ = status;
+      linger_until_ = now() + linger;
+    }
+  }
+}
+
+void Guardian::look_at_clock() noexcept {
+  const Nanoseconds present = now();
+  if (ending_ && present >= kill_at_) signal_group(SIGKILL);
+  if (present >= lease_end()) end(plan_.kill_after.count());
+  if (ended_ && present >= linger_until_) {
+    leftovers_ = true;
+    linger_until_ = forever;
+    end(plan_.kill_after.count());
+  }
+}
+
+void Guardian::end(Nanoseconds kill_after) noexcept {
+  const Nanoseconds kill_at = later(now(), kill_after);
+  if (kill_at < kill_at_) kill_at_ = kill_at;
+  if (ending_) return;
+  ending_ = true;
+  forced_ = !ended_;
+  signal_group(SIGTERM);
+  signal_group(SIGCONT);  // one that is stopped must hear of it
+}
+
+}  // namespace
+
+void run_guardian(const GuardianPlan& plan) noexcept {
+  Guardian guardian{plan};
+  if (guardian.start()) guardian.guard();
+  ::_exit(0);
+}
+
+}  // namespace simba::cli

@@ -1,0 +1,41 @@
+#pragma once
+
+#include <chrono>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cli/child/child.hpp"
+#include "simba/core/mutex_contend_service.hpp"
+#include "simba/engine/contention_options.hpp"
+
+namespace simba::cli {
+
+/// How long a group has from TERM to KILL when the lease is over: less than the margin, so that all
+/// of it is dead before anyone else can own the mutex.
+std::chrono::milliseconds kill_after(const engine::ContentionPlan& plan) noexcept;
+
+/// The variables that tell a program which mutex it runs under.
+std::vector<std::pair<std::string, std::string>> variables_of(const MutexContendService& service);
+
+/// After how long to tell a child again that its lease goes on: half of what is left of it, so that
+/// a renewal, which comes long before the end, is told in time.
+std::chrono::milliseconds until_next_look(LocalTime lease_end);
+
+/// Knows until when a child may run.
+///
+/// Threads: used by one thread.
+class LeaseKeeper {
+ public:
+  explicit LeaseKeeper(const MutexContendService& service) : service_{service} {}
+
+  /// The end of the lease as this process knows it. Never goes back. The past where the mutex was
+  /// never ours.
+  LocalTime lease_end();
+
+ private:
+  const MutexContendService& service_;
+  LocalTime known_{};
+};
+
+}  // namespace simba::cli

@@ -1,0 +1,56 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "cli/common_options.hpp"
+#include "cli/output.hpp"
+
+namespace CLI {
+class App;
+}
+
+namespace simba::cli {
+
+/// What the user asked for, beside the options of the command itself.
+struct Invocation {
+  CommonOptions options{};
+  std::vector<std::string> words{};  ///< after "--": the CMD to run
+  bool ignores_pipe = false;         ///< whether SIGPIPE was ignored when we were started
+};
+
+/// One subcommand: a file in cli/commands/, made by a function that `make_commands()` calls.
+///
+/// `run` is called at most once, after the options were read, on the main thread while it is the
+/// only one. Throws Failure, or Error of the library.
+class Command {
+ public:
+  virtual ~Command() = default;
+
+  /// Adds its subcommand with its own options, description, and examples (`footer`) to `app`, and
+  /// returns it.
+  virtual CLI::App* add_to(CLI::App& app) = 0;
+
+  /// True where words after "--" belong to it.
+  virtual bool takes_words() const noexcept { return false; }
+
+  /// Returns the exit code.
+  virtual int run(const Invocation& invocation, Output& output) = 0;
+};
+
+// One a file in cli/commands/.
+std::unique_ptr<Command> make_run_command();
+std::unique_ptr<Command> make_schedule_command();
+std::unique_ptr<Command> make_elect_command();
+std::unique_ptr<Command> make_watch_command();
+std::unique_ptr<Command> make_status_command();
+std::unique_ptr<Command> make_release_command();
+std::unique_ptr<Command> make_init_command();
+std::unique_ptr<Command> make_doctor_command();
+std::unique_ptr<Command> make_demo_command();
+
+/// All of them, in the order of the help text.
+std::vector<std::unique_ptr<Command>> make_commands();
+
+}  // namespace simba::cli

@@ -1,0 +1,239 @@
+// simba doctor: is the store fit, and what can be expected of it?
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <string>
+#include <string_view>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "cli/bound.hpp"
+#include "cli/command.hpp"
+#include "cli/doctor/clock_offset.hpp"
+#include "cli/doctor/origin.hpp"
+#include "cli/duration.hpp"
+#include "cli/errors.hpp"
+#include "cli/log.hpp"
+#include "cli/palette.hpp"
+#include "cli/printable.hpp"
+
+namespace simba::cli {
+namespace {
+
+using engine::Finding;
+using std::chrono::milliseconds;
+using Weight = Finding::Weight;
+
+/// A round trip that is longer is measured again, on the connection that is there then.
+constexpr milliseconds long_trip{10};
+
+/// Clocks that differ more than this are worth a word.
+constexpr milliseconds large_offset{2'000};
+
+std::string_view name_of(Weight weight) noexcept {
+  switch (weight) {
+    case Weight::note:
+      return "note";
+    case Weight::warning:
+      return "warning";
+    case Weight::problem:
+      break;
+  }
+  return "problem";
+}
+
+Colour colour_of(Weight weight) noexcept {
+  if (weight == Weight::note) return Colour::cyan;
+  return weight == Weight::warning ? Colour::yellow : Colour::red;
+}
+
+milliseconds rounded_up(std::chrono::nanoseconds span) {
+  return std::chrono::ceil<milliseconds>(span);
+}
+
+class Examination {
+ public:
+  explicit Examination(Output& output) : output_{output}, palette_{output} {}
+
+  void show_configuration(const config::Configuration& configuration, const Origin& origin) {
+    const std::string where = configuration.description();
+    line("store", where);
+    line("named by", origin.store);
+    if (!origin.variables.empty()) {
+      line("variables", fmt::format("{}", fmt::join(origin.variables, ", ")));
+    }
+    object({{"event", "configuration"},
+            {"store", configuration.store()},
+            {"location", where},
+            {"named_by", origin.store},
+            {"variables", origin.variables}});
+  }
+
+  void show_plan(const engine::ContentionPlan& plan) {
+    const engine::WorstCases worst = engine::worst_cases(plan);
+    line("lease",
+         fmt::format("{} ttl + {} transition, renewed {} after the last renewal", to_text(plan.ttl),
+                     to_text(plan.transition), to_text(plan.renew_after)));
+    line("hand-over", fmt::format("one message; when that is lost, {}",
+                                  at_most(worst.hand_over_without_notice)));
+    line("take-over", fmt::format("{} after a crash of the owner", at_most(worst.take_over)));
+    line("step-down", fmt::format("{} after the last renewal, at least {} before another "
+                                  "can own the mutex",
+                                  at_most(worst.step_down), to_text(plan.margin)));
+    object({{"event", "worst_cases"},
+            {"ttl_ms", plan.ttl.count()},
+            {"transition_ms", plan.transition.count()},
+            {"hand_over_without_notice_ms", rounded_up(worst.hand_over_without_notice).count()},
+            {"take_over_ms", rounded_up(worst.take_over).count()},
+            {"step_down_ms", rounded_up(worst.step_down).count()},
+            {"margin_ms", plan.margin.count()},
+            {"stop_ms", rounded_up(worst.stop).count()}});
+  }
+
+  void show_store(engine::StoreAdmin& admin) {
+    TimedReport timed = timed_report(admin);
+    if (timed.took() > long_trip) {
+      if (TimedReport again = timed_report(admin); again.took() < timed.took()) timed = again;
+    }
+    line("server",
+         fmt::format("{}, examined in {}", printable(timed.report.server), to_text(timed.took())));
+    object({{"event", "server"},
+            {"server", timed.report.server},
+            {"examined_in_ms", timed.took().count()}});
+    if (const auto clock = clock_offset(timed)) show_clock(*clock);
+    for (const Finding& finding : timed.report.findings) add(finding);
+  }
+
+  void show_clock(const ClockOffset& clock) {
+    const auto size = std::chrono::abs(clock.offset);
+    const std::string where = size <= clock.error                   ? "agrees with ours"
+                              : clock.offset > milliseconds::zero() ? "is ahead of ours"
+                                                                    : "is behind ours";
+    line("clock", size <= clock.error
+                      ? fmt::format("the store's {}, give or take {}", where, to_text(clock.error))
+                      : fmt::format("the store's {} by {}, give or take {}", where, to_text(size),
+                                    to_text(clock.error)));
+    object({{"event", "clock"},
+            {"offset_ms", clock.offset.count()},
+            {"error_ms", clock.error.count()}});
+    if (size > clock.error + large_offset) {
+      add({.weight = Weight::warning,
+           .text = fmt::format("the clock of the store {} by {}; leases do not suffer, since only "
+                               "the store's clock counts, but times that are shown do: let both "
+                               "hosts follow a time server",
+                               where, to_text(size))});
+    }
+  }
+
+  void add(const Finding& finding) {
+    ++counts_[static_cast<std::size_t>(finding.weight)];
+    if (finding.weight == Weight::problem && code_ == ExitCode::success) {
+      code_ = exit_code_of(finding.kind);
+    }
+    const std::string text = printable_lines(finding.text);
+    say(fmt::format(
+        "{} {}",
+        palette_.paint(colour_of(finding.weight), std::string{name_of(finding.weight)} + ":"),
+        text));
+    object({{"event", "finding"}, {"weight", name_of(finding.weight)}, {"text", finding.text}});
+  }
+
+  int verdict() {
+    const auto problems = counts_[static_cast<std::size_t>(Weight::problem)];
+    const auto warnings = counts_[static_cast<std::size_t>(Weight::warning)];
+    const auto some = [](std::size_t count, std::string_view what) {
+      return fmt::format("{} {}{}", count == 0 ? "no" : std::to_string(count), what,
+                         count == 1 ? "" : "s");
+    };
+    const std::string text = some(problems, "problem") + ", " + some(warnings, "warning");
+    say(palette_.paint(problems == 0 ? Colour::green : Colour::red, text));
+    object({{"event", "verdict"},
+            {"problems", problems},
+            {"warnings", warnings},
+            {"exit_code", to_int(code_)}});
+    return to_int(code_);
+  }
+
+ private:
+  static std::string printable_lines(std::string_view text) {
+    std::string shown;
+    for (std::size_t at = 0; at <= text.size();) {
+      const std::size_t end = std::min(text.find('\n', at), text.size());
+      if (at > 0) shown += "\n  ";
+      shown += printable(text.substr(at, end - at));
+      at = end + 1;
+    }
+    return shown;
+  }
+
+  void line(std::string_view title, std::string_view text) {
+    say(palette_.paint(Colour::bold, padded(title, 11)) + std::string{text});
+  }
+  void say(const std::string& text) {
+    if (!output_.json()) output_.result(text, {});
+  }
+  void object(const Json& object) {
+    if (output_.json()) output_.result({}, object);
+  }
+
+  Output& output_;
+  const Palette palette_;
+  std::array<std::size_t, 3> counts_{};  // by weight
+  ExitCode code_ = ExitCode::success;
+};
+
+class DoctorCommand final : public Command {
+ public:
+  CLI::App* add_to(CLI::App& app) override {
+    auto* command = app.add_subcommand("doctor", "Examine the store and say what is wrong with it");
+    command->footer(
+        R"(Shows where the configuration comes from, whether the store can be reached, its
+version, rights and settings, how far its clock is from ours, and how long hand-
+over and take-over last at worst. The exit code is 0 where there is no problem,
+else that of the first one: 69 the store can not be reached, 77 it refuses us,
+78 something is not set up as it must be.
+
+Examples:
+  simba doctor
+  simba doctor -b postgresql://app@db/app --json)");
+    return command;
+  }
+
+  int run(const Invocation& invocation, Output& output) override {
+    const auto& options = invocation.options;
+    const auto configuration = options.load();
+    Examination examination{output};
+    examination.show_configuration(configuration,
+                                   origin_of(options, config::process_environment()));
+    examination.show_plan(configuration.plan());
+    try {
+      examination.show_store(*configuration.make_admin(make_command_runtime(options.verbosity)));
+    } catch (const Error& error) {
+      examination.add({.weight = Weight::problem, .text = error_text(error), .kind = error.kind()});
+    }
+    return examination.verdict();
+  }
+
+ private:
+  static std::string error_text(const Error& error) {
+    switch (error.kind()) {
+      case ErrorKind::unavailable:
+      case ErrorKind::timeout:
+      case ErrorKind::in_doubt:
+        return fmt::format(
+            "{}\nis the store running, is its address right, and does no firewall "
+            "stand between?",
+            error.what());
+      default:
+        return explain(error);
+    }
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_doctor_command() { return std::make_unique<DoctorCommand>(); }
+
+}  // namespace simba::cli

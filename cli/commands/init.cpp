@@ -1,0 +1,40 @@
+// simba init: makes what a store needs.
+#include <CLI/CLI.hpp>
+
+#include <fmt/format.h>
+
+#include "cli/command.hpp"
+#include "cli/errors.hpp"
+#include "cli/log.hpp"
+
+namespace simba::cli {
+namespace {
+
+class InitCommand final : public Command {
+ public:
+  CLI::App* add_to(CLI::App& app) override {
+    auto* command = app.add_subcommand("init", "Make what a store needs, such as its table");
+    command->footer(R"(What is there already stays as it is, so it may be run again at any time.
+
+Example:
+  simba init -b postgresql://owner@db/app)");
+    return command;
+  }
+
+  int run(const Invocation& invocation, Output& output) override {
+    const auto& options = invocation.options;
+    const auto configuration = options.load();
+    const auto admin = configuration.make_admin(make_command_runtime(options.verbosity));
+    const std::string done = admin->init();
+    const std::string store = configuration.description();
+    output.result(fmt::format("{}: {}", store, done),
+                  {{"event", "init"}, {"store", store}, {"message", done}});
+    return to_int(ExitCode::success);
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_init_command() { return std::make_unique<InitCommand>(); }
+
+}  // namespace simba::cli

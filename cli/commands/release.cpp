@@ -1,0 +1,61 @@
+// simba release: takes a mutex from its owner.
+#include <CLI/CLI.hpp>
+
+#include <fmt/format.h>
+
+#include "cli/command.hpp"
+#include "cli/entry.hpp"
+#include "cli/errors.hpp"
+#include "cli/log.hpp"
+#include "cli/printable.hpp"
+
+namespace simba::cli {
+namespace {
+
+class ReleaseCommand final : public Command {
+ public:
+  CLI::App* add_to(CLI::App& app) override {
+    auto* command = app.add_subcommand("release", "Take a mutex away from its owner, by force");
+    command->add_flag("--force", force_, "Yes, although there may be two owners for a while");
+    command->footer(
+        R"(The owner, if it is alive, learns of it at its next renewal or sooner. Until
+then both it and the next owner may believe that they own the mutex; only
+fencing tokens tell them apart.
+
+Example:
+  simba release -m backup --force)");
+    return command;
+  }
+
+  int run(const Invocation& invocation, Output& output) override {
+    const auto& options = invocation.options;
+    const std::string& mutex = options.need_mutex();
+    if (!force_) {
+      throw UsageError{fmt::format(
+          "release takes mutex \"{}\" away from its owner, who may go on for a while without "
+          "knowing it, so that there are two; if that is what you want, add --force",
+          printable(mutex))};
+    }
+    const auto admin = options.load().make_admin(make_command_runtime(options.verbosity));
+    const auto before = admin->evict(mutex);
+    const bool owned = !before.owner_id.empty();
+    const std::string text =
+        owned ? fmt::format("released \"{}\", which {} owned (fencing token {})", printable(mutex),
+                            owner_text(before.owner_id), before.fencing_token)
+              : fmt::format("\"{}\" was free already", printable(mutex));
+    output.result(text, {{"event", owned ? "released" : "free"},
+                         {"mutex", mutex},
+                         {"owner", owner_json(before.owner_id)},
+                         {"token", before.fencing_token}});
+    return to_int(ExitCode::success);
+  }
+
+ private:
+  bool force_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_release_command() { return std::make_unique<ReleaseCommand>(); }
+
+}  // namespace simba::cli

@@ -1,0 +1,225 @@
+// simba run: a CMD under a mutex.
+//
+// What may happen, and what is done:
+//   waiting    a signal: 128+n, CMD never runs. Time is over: 75. Store silent: 69; refuses: 77.
+//   running    CMD ends: what it left in its group is ended too, then release, its exit code.
+//              Signals: to the whole group. CMD stops by job control: so do we, and go on together.
+//              Loss: TERM, KILL within the margin, 76; with --on-loss continue only a warning.
+//              simba stopped past its lease, or killed: the guardian ends the group.
+//              Guardian killed: the kernel kills CMD, and we the rest of the group. Guardian
+//              stopped when it should act: we kill it.
+//   releasing  signals wait; it is bounded by the release wait of the store.
+#include <CLI/CLI.hpp>
+#include <array>
+#include <csignal>
+#include <memory>
+#include <optional>
+#include <poll.h>
+#include <stop_token>
+#include <string>
+
+#include <fmt/format.h>
+
+#include "cli/child/child.hpp"
+#include "cli/child/lease_keeper.hpp"
+#include "cli/child/terminal.hpp"
+#include "cli/command.hpp"
+#include "cli/duration.hpp"
+#include "cli/errors.hpp"
+#include "cli/log.hpp"
+#include "cli/store.hpp"
+#include "cli/waiting.hpp"
+
+namespace simba::cli {
+namespace {
+
+enum class OnLoss { terminate, proceed };
+
+/// CMD from its start to its end, on the main thread.
+class Run {
+ public:
+  Run(const Invocation& invocation, Candidate& candidate, MutexContendService& service,
+      Signals& signals, const engine::ContentionPlan& plan, OnLoss on_loss, Output& output)
+      : candidate_{candidate},
+        service_{service},
+        signals_{signals},
+        kill_after_{kill_after(plan)},
+        on_loss_{on_loss},
+        output_{output},
+        keeper_{service},
+        lost_{service.lost()},
+        child_{program(invocation), permitted_until(), kill_after_} {}
+
+  /// Returns the exit code. Nothing of CMD is left then.
+  int until_end() {
+    output_.event(described("started"));
+    const std::stop_callback wake{lost_, [this] { candidate_.wake(); }};
+    std::optional<Child::Event> end;
+    while (!end) {
+      const LocalTime lease_end = permitted_until();
+      child_.extend(lease_end);
+      std::array<pollfd, 3> files{{{child_.file(), POLLIN, 0},
+                                   {signals_.file(), POLLIN, 0},
+                                   {candidate_.file(), POLLIN, 0}}};
+      const auto pause = ending_ ? look_at_end : until_next_look(lease_end);
+      ::poll(files.data(), files.size(), static_cast<int>(pause.count()));
+      candidate_.news();
+      look_for_loss();
+      while (const auto signal = signals_.next()) {
+        if (*signal != SIGCONT || !ending_) child_.signal(*signal);
+      }
+      while (const auto event = child_.next()) {
+        if (event->kind == Child::Event::Kind::ended) {
+          end = *event;
+          break;
+        }
+        stopped(event->value);
+      }
+    }
+    return finish(*end);
+  }
+
+ private:
+  Program program(const Invocation& invocation) const {
+    return {.words = invocation.words,
+            .variables = variables_of(service_),
+            .input = Program::Input::ours,
+            .terminal = terminal_.to_hand_over(),
+            .mask = signals_.original_mask(),
+            .ignores_pipe = invocation.ignores_pipe};
+  }
+
+  LocalTime permitted_until() {
+    return on_loss_ == OnLoss::terminate ? keeper_.lease_end() : never;
+  }
+
+  Json described(std::string_view event) const {
+    return {{"event", event},
+            {"mutex", candidate_.mutex()},
+            {"contender_id", candidate_.contender_id()},
+            {"fencing_token", service_.fencing_token()}};
+  }
+
+  bool is_lost() const noexcept { return lost_.stop_requested() || !service_.is_owner(); }
+
+  void look_for_loss() {
+    if (told_loss_ || !is_lost()) return;
+    told_loss_ = true;
+    ending_ = on_loss_ == OnLoss::terminate;
+    if (ending_) child_.end(kill_after_);
+    output_.note(fmt::format("mutex \"{}\" is lost; {}", candidate_.mutex(),
+                             ending_ ? "CMD is ended" : "CMD runs on without it"),
+                 described("lost"));
+  }
+
+  /// Job control. A SIGSTOP is meant for CMD alone.
+  void stopped(int signal) {
+    if (signal == SIGSTOP) return;
+    terminal_.take_back(child_.group());
+    ::raise(SIGSTOP);
+    // Perhaps much later. One that must not go on does not.
+    look_for_loss();
+    if (ending_) return;
+    terminal_.give(child_.group());  // the SIGCONT that we have got is handed on
+  }
+
+  int finish(const Child::Event& end) {
+    terminal_.take_back(child_.group());
+    const int code = exit_code_of_status(end.value);
+    if (code > exit_code_of_signal(0)) terminal_.restore_modes();
+    if (end.leftovers) {
+      output_.note("CMD had left processes in its group; they were ended",
+                   described("leftovers_ended"));
+    }
+    if (end.unguarded && !ending_) {
+      output_.note("the guardian process was killed, so CMD was ended", described("unguarded"));
+    }
+    if (end.forced) look_for_loss();  // the guardian may have known first
+    const bool lost = ending_ || (end.forced && on_loss_ == OnLoss::terminate);
+    auto object = described("ended");
+    object["exit_code"] = code;
+    output_.event(object);
+    return lost ? to_int(ExitCode::lost) : code;
+  }
+
+  Candidate& candidate_;
+  MutexContendService& service_;
+  Signals& signals_;
+  const std::chrono::milliseconds kill_after_;
+  const OnLoss on_loss_;
+  Output& output_;
+  LeaseKeeper keeper_;
+  const std::stop_token lost_;
+  Terminal terminal_;
+  Child child_;
+  bool told_loss_ = false;
+  bool ending_ = false;
+};
+
+class RunCommand final : public Command {
+ public:
+  CLI::App* add_to(CLI::App& app) override {
+    auto* run = app.add_subcommand("run", "Run CMD while the mutex is held: -m NAME -- CMD...");
+    run->add_option("--timeout", timeout_,
+                    "Give up with exit code 75 after this time; 0 asks once (default: never)")
+        ->type_name("TIME");
+    run->add_option("--on-loss", on_loss_,
+                    "When the mutex is lost: terminate ends CMD with all its processes and exits "
+                    "with 76; continue lets it run on")
+        ->type_name("terminate|continue")
+        ->check(CLI::IsMember({"terminate", "continue"}));
+    run->footer(
+        R"(Waits for the mutex, runs CMD in a process group of its own, gives the mutex back when all of the
+group is gone, and exits as CMD did. Signals go to the group. CMD never outlives the lock, also when
+simba is killed. CMD gets SIMBA_MUTEX, SIMBA_CONTENDER_ID and SIMBA_FENCING_TOKEN. What --json
+prints goes to standard error: standard output is CMD's.
+
+Examples:
+  simba run -m nightly -- pg_dump -f dump.sql app
+  simba run -m nightly --timeout 0 -- ./job || echo "somebody else does it"
+  simba run -b redis://10.0.0.5 -m deploy --timeout 30s -- sh -c './build && ./deploy'
+)");
+    return run;
+  }
+
+  bool takes_words() const noexcept override { return true; }
+
+  int run(const Invocation& invocation, Output& output) override {
+    const std::string& mutex = invocation.options.need_mutex();
+    if (invocation.words.empty()) {
+      throw UsageError{"there is no CMD to run; it comes after \"--\": simba run -m " + mutex +
+                       " -- CMD"};
+    }
+    Patience patience;
+    if (timeout_) patience.limit = parse_duration(*timeout_, "--timeout");
+
+    Signals signals;  // before any thread
+    const Store store{invocation.options};
+    Candidate candidate{mutex, invocation.options.contender_id(), store.log()};
+    const auto service = store.factory().create_mutex_contend_service(
+        candidate, {.after_loss = AfterLoss::stay_out});
+    service->start();
+    // Whatever happens: first the end of the use, then the release.
+    struct Closing {
+      Candidate& candidate;
+      MutexContendService& service;
+      ~Closing() {
+        candidate.end_use();
+        service.close();
+      }
+    } const closing{candidate, *service};
+    if (const auto code = wait_for_mutex(candidate, signals, patience, output)) return *code;
+    const auto on_loss = on_loss_ == "continue" ? OnLoss::proceed : OnLoss::terminate;
+    return Run{invocation, candidate, *service, signals, store.plan(), on_loss, output}.until_end();
+  }
+
+ private:
+  std::optional<std::string> timeout_;
+  std::string on_loss_ = "terminate";
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_run_command() { return std::make_unique<RunCommand>(); }
+
+}  // namespace simba::cli

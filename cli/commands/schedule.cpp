@@ -1,0 +1,179 @@
+// simba schedule: a CMD again and again, by the leader only.
+#include <CLI/CLI.hpp>
+#include <atomic>
+#include <chrono>
+#include <csignal>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include <fmt/format.h>
+
+#include "cli/child/attended.hpp"
+#include "cli/child/lease_keeper.hpp"
+#include "cli/command.hpp"
+#include "cli/duration.hpp"
+#include "cli/errors.hpp"
+#include "cli/listening_factory.hpp"
+#include "cli/long_running.hpp"
+#include "cli/signals.hpp"
+#include "cli/store.hpp"
+#include "simba/schedule/scheduler.hpp"
+
+namespace simba::cli {
+namespace {
+
+using namespace std::chrono_literals;
+
+/// From TERM to KILL when we are told to end: the lease, which we still hold, ends it sooner.
+constexpr std::chrono::milliseconds patience_at_end = 10s;
+
+/// Runs CMD for the scheduler, and says what came of it.
+class Worker {
+ public:
+  Worker(const Invocation& invocation, const Signals& signals, const engine::ContentionPlan& plan,
+         Output& output)
+      : invocation_{invocation},
+        mask_{signals.original_mask()},
+        kill_after_{kill_after(plan)},
+        output_{output} {}
+
+  /// The end of the command begins: CMD gets time to tidy up.
+  void leave() noexcept { leaving_ = true; }
+
+  void work(const MutexContendService& service, const std::stop_token& stop) {
+    LeaseKeeper keeper{service};
+    Json object{{"event", "run"},
+                {"mutex", service.contender().mutex()},
+                {"contender_id", service.contender_id()},
+                {"fencing_token", service.fencing_token()}};
+    try {
+      const auto end =
+          run_attended({.words = invocation_.words,
+                        .variables = variables_of(service),
+                        .input = Program::Input::none,
+                        .mask = mask_,
+                        .ignores_pipe = invocation_.ignores_pipe},
+                       {.lease_end = [&] { return keeper.lease_end(); },
+                        .kill_after = kill_after_,
+                        .stop = stop,
+                        .grace = [this] { return leaving_ ? patience_at_end : kill_after_; }});
+      tell(end, std::move(object));
+    } catch (const Failure& e) {
+      object["exit_code"] = to_int(e.code());
+      object["message"] = e.what();
+      output_.note(e.what(), object);
+    }
+  }
+
+ private:
+  void tell(const Child::Event& end, Json object) {
+    const int code = exit_code_of_status(end.value);
+    object["exit_code"] = code;
+    object["ended"] = end.forced;
+    if (end.forced && !leaving_) {
+      output_.note("the mutex is lost; CMD was ended", object);
+    } else if (code != 0 && !leaving_) {
+      output_.note(fmt::format("CMD ended with exit code {}", code), object);
+    } else {
+      output_.event(object);
+    }
+  }
+
+  const Invocation& invocation_;
+  const sigset_t mask_;
+  const std::chrono::milliseconds kill_after_;
+  Output& output_;
+  std::atomic<bool> leaving_{false};
+};
+
+class ScheduleCommand final : public Command {
+ public:
+  CLI::App* add_to(CLI::App& app) override {
+    auto* schedule =
+        app.add_subcommand("schedule", "Run CMD again and again, by one of all instances only");
+    schedule->add_option("--every", every_, "The pause between the end of CMD and its next start")
+        ->type_name("TIME")
+        ->required();
+    schedule->add_flag("--rate", rate_,
+                       "--every counts from start to start; starts that CMD is too slow for are "
+                       "left out");
+    schedule
+        ->add_option("--initial-delay", initial_delay_,
+                     "The pause between becoming the leader and the first start (default: none)")
+        ->type_name("TIME");
+    schedule->footer(
+        R"(Start it on as many hosts as you like: the one that owns the mutex runs CMD, and when it is gone
+another takes over. CMD's failures are reported, and the schedule goes on. When the mutex is lost,
+CMD is ended before anyone else can own it. INT and TERM end CMD, then simba, with exit code 0.
+
+Examples:
+  simba schedule -b redis://10.0.0.5 -m cleanup --every 30s -- ./sweep --all
+  simba schedule -m report --every 1h --rate -- ./report
+)");
+    return schedule;
+  }
+
+  bool takes_words() const noexcept override { return true; }
+
+  int run(const Invocation& invocation, Output& output) override {
+    const std::string& mutex = invocation.options.need_mutex();
+    if (invocation.words.empty()) {
+      throw UsageError{"there is no CMD to run; it comes after \"--\": simba schedule -m " + mutex +
+                       " --every TIME -- CMD"};
+    }
+    const ScheduleConfig config = schedule_config();
+
+    Signals signals;  // before any thread
+    const Store store{invocation.options, Store::Talk::warnings};
+    LongRunning life;
+    ListeningFactory factory{store.factory(),
+                             {.on_change =
+                                  [&](const MutexContender& contender, const MutexState& state) {
+                                    life.answered();
+                                    tell(output, contender, state);
+                                  },
+                              .on_event = [&](const MutexContender&,
+                                              const ContentionEvent& event) { life.note(event); }}};
+    Worker worker{invocation, signals, store.plan(), output};
+    const Scheduler* self = nullptr;
+    Scheduler scheduler{
+        mutex,
+        factory,
+        config,
+        [&](const std::stop_token& stop) { worker.work(self->contend_service(), stop); },
+        {.contender_id = invocation.options.contender_id()}};
+    self = &scheduler;
+    scheduler.start();
+    life.wait_for_end(signals);
+    worker.leave();
+    scheduler.close();
+    return to_int(ExitCode::success);
+  }
+
+ private:
+  ScheduleConfig schedule_config() const {
+    const auto period = parse_duration(every_, "--every");
+    if (period <= 0ms) throw UsageError{"--every must be more than 0"};
+    const auto delay = parse_duration(initial_delay_, "--initial-delay");
+    return rate_ ? ScheduleConfig::rate(delay, period) : ScheduleConfig::delay(delay, period);
+  }
+
+  static void tell(Output& output, const MutexContender& contender, const MutexState& state) {
+    const bool leads = state.after().is_owner(contender.contender_id());
+    output.event({{"event", leads ? "leading" : "following"},
+                  {"mutex", contender.mutex()},
+                  {"contender_id", contender.contender_id()},
+                  {"owner", state.after().owner_id()}});
+  }
+
+  std::string every_;
+  std::string initial_delay_ = "0";
+  bool rate_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_schedule_command() { return std::make_unique<ScheduleCommand>(); }
+
+}  // namespace simba::cli

@@ -1,0 +1,178 @@
+// simba watch: who owns what, as it changes.
+#include <CLI/CLI.hpp>
+#include <array>
+#include <chrono>
+#include <map>
+#include <poll.h>
+#include <string>
+#include <unistd.h>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "cli/command.hpp"
+#include "cli/entry.hpp"
+#include "cli/errors.hpp"
+#include "cli/log.hpp"
+#include "cli/moments.hpp"
+#include "cli/palette.hpp"
+#include "cli/printable.hpp"
+#include "cli/signals.hpp"
+#include "simba/core/mutex_retriever.hpp"
+#include "simba/core/mutex_service_factory.hpp"
+
+namespace simba::cli {
+namespace {
+
+/// How often we look for new mutexes, and whether the store is still there.
+constexpr std::chrono::milliseconds look_interval{2'000};
+
+/// Prints the changes of one mutex.
+///
+/// Threads: `first` before the service starts, then called by the service alone.
+class Watcher final : public MutexRetriever {
+ public:
+  Watcher(std::string mutex, Output& output) : mutex_{std::move(mutex)}, output_{output} {}
+
+  const std::string& mutex() const noexcept override { return mutex_; }
+
+  /// As it is when we come.
+  void first(const engine::MutexEntry& entry) {
+    owner_ = entry.owner_id;
+    print("seen", owner_.empty() ? "is free" : "is owned by " + painted(owner_), {}, owner_,
+          entry.fencing_token);
+  }
+
+  void notify_owner(const MutexState& state) override {
+    const std::string& after = state.after().owner_id();
+    if (after == owner_) return;
+    const std::string before = std::exchange(owner_, after);
+    print(after.empty() ? "released" : "acquired", painted(before) + " -> " + painted(after),
+          before, after, state.after().fencing_token());
+  }
+
+ private:
+  std::string painted(const std::string& owner) const {
+    return palette_.paint(owner.empty() ? Colour::dim : Colour::green, owner_text(owner));
+  }
+
+  void print(std::string_view event, const std::string& what, const std::string& before,
+             const std::string& after, FencingToken token) {
+    const WallTime now = wall_now();
+    const bool owned = !after.empty() && token != 0;
+    Json object{{"event", event}, {"time", to_utc(now)}, {"mutex", mutex_}};
+    if (event != "seen") object["before"] = owner_json(before);
+    object["owner"] = owner_json(after);
+    object["token"] = owned ? Json(token) : Json(nullptr);
+    output_.result(
+        fmt::format("{}  {}  {}{}", palette_.paint(Colour::dim, to_time(now)), printable(mutex_),
+                    what, owned ? fmt::format("  token {}", token) : std::string{}),
+        object);
+  }
+
+  // constant after construction
+  const std::string mutex_;
+  Output& output_;
+  const Palette palette_{output_};
+
+  std::string owner_;
+};
+
+/// All watchers of one command.
+class Watch {
+ public:
+  Watch(const config::Configuration& configuration, const CommonOptions& options, Output& output)
+      : only_{options.mutex},
+        output_{output},
+        runtime_{make_command_runtime(options.verbosity)},
+        admin_{configuration.make_admin(runtime_)},
+        factory_{configuration.make_factory(runtime_)} {}
+
+  /// Asks the store, and follows what is new. Throws Error.
+  void look() {
+    for (const auto& entry : only_ ? std::vector{admin_->find(*only_)} : admin_->list()) {
+      if (followed_.contains(entry.mutex)) continue;
+      auto& followed = followed_[entry.mutex];
+      followed.watcher = std::make_unique<Watcher>(entry.mutex, output_);
+      followed.service = factory_->create_mutex_retrieval_service(*followed.watcher);
+      followed.watcher->first(entry);
+      followed.service->start();
+    }
+  }
+
+  /// The same where a store that is away is no reason to end: says so, once.
+  void look_again() {
+    try {
+      look();
+      if (std::exchange(away_, false)) {
+        output_.note("the store answers again", {{"event", "store_back"}});
+      }
+    } catch (const Error& error) {
+      if (!error.passes()) throw;
+      if (std::exchange(away_, true)) return;
+      output_.note(fmt::format("nothing can be seen at present: {}", error.what()),
+                   {{"event", "store_away"}, {"message", error.what()}});
+    }
+  }
+
+ private:
+  struct Followed {
+    std::unique_ptr<Watcher> watcher{};
+    std::unique_ptr<MutexRetrievalService> service{};  // ends before its watcher
+  };
+
+  const std::optional<std::string> only_;
+  Output& output_;
+  const std::shared_ptr<const Runtime> runtime_;
+  const std::unique_ptr<engine::StoreAdmin> admin_;
+  const std::unique_ptr<MutexServiceFactory> factory_;
+  std::map<std::string, Followed> followed_;
+  bool away_ = false;
+};
+
+/// False where nobody is left to read what we print.
+bool has_reader(const pollfd& output) {
+  return (output.revents & (POLLERR | POLLNVAL)) == 0;  // NOLINT(hicpp-signed-bitwise)
+}
+
+class WatchCommand final : public Command {
+ public:
+  CLI::App* add_to(CLI::App& app) override {
+    auto* command = app.add_subcommand("watch", "Show changes of ownership as they come");
+    command->footer(
+        R"(One mutex with -m, else all that the store knows of and those that come later.
+Goes on until it is interrupted (exit code 0), also while the store is away.
+
+Examples:
+  simba watch
+  simba watch -m deploy --json)");
+    return command;
+  }
+
+  int run(const Invocation& invocation, Output& output) override {
+    Signals signals;
+    const auto configuration = invocation.options.load();
+    Watch watch{configuration, invocation.options, output};
+    watch.look();
+    std::array<pollfd, 2> files{{{signals.file(), POLLIN, 0}, {STDOUT_FILENO, 0, 0}}};
+    for (;;) {
+      const int ready = ::poll(files.data(), files.size(), static_cast<int>(look_interval.count()));
+      while (const auto signal = signals.next()) {
+        if (*signal == SIGTSTP) {
+          ::raise(SIGSTOP);
+        } else if (is_ending(*signal)) {
+          return to_int(ExitCode::success);
+        }
+      }
+      if (ready > 0 && !has_reader(files[1])) return to_int(ExitCode::success);
+      if (ready == 0) watch.look_again();
+    }
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_watch_command() { return std::make_unique<WatchCommand>(); }
+
+}  // namespace simba::cli

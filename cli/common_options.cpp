@@ -1,0 +1,130 @@
+#include "cli/common_options.hpp"
+
+#include <CLI/CLI.hpp>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <string_view>
+#include <sys/stat.h>
+
+#include <fmt/format.h>
+
+#include "cli/errors.hpp"
+#include "simba/core/contender_id_generator.hpp"
+
+namespace simba::cli {
+namespace {
+
+std::string variable(const char* name) {
+  const char* value = std::getenv(name);  // NOLINT(concurrency-mt-unsafe): nobody sets it
+  return value != nullptr ? value : "";
+}
+
+/// Only the user may look inside what is made here.
+void make_folder(const std::filesystem::path& folder) {
+  if (folder.empty() || ::mkdir(folder.c_str(), 0700) == 0 || errno == EEXIST) return;
+  if (errno == ENOENT && folder.has_parent_path() && folder.parent_path() != folder) {
+    make_folder(folder.parent_path());
+    if (::mkdir(folder.c_str(), 0700) == 0 || errno == EEXIST) return;
+  }
+  const int error = errno;
+  throw Failure{
+      error == EACCES || error == EROFS ? ExitCode::refused : ExitCode::configuration,
+      fmt::format("can not make the folder {}: {}; name a store by --backend or SIMBA_BACKEND",
+                  folder.string(),
+                  std::strerror(error))};  // NOLINT(concurrency-mt-unsafe): one thread yet
+}
+
+std::string percent_encoded(std::string_view path) {
+  std::string text;
+  for (const char c : path) {
+    const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                       std::string_view{"/-._~"}.find(c) != std::string_view::npos;
+    text += plain ? std::string(1, c) : fmt::format("%{:02X}", static_cast<unsigned char>(c));
+  }
+  return text;
+}
+
+std::string default_url() {
+  const auto path = default_database();
+  make_folder(path.parent_path());
+  return "sqlite:" + percent_encoded(path.string());
+}
+
+/// Errors say where the URL comes from.
+config::Configuration from_url(const std::string& url, std::string_view origin) {
+  try {
+    return config::Configuration::from_url(url, config::process_environment());
+  } catch (const Error& e) {
+    throw Error{e.kind(), fmt::format("{}: {}", origin, e.what())};
+  }
+}
+
+config::Configuration chosen(const CommonOptions& options) {
+  if (options.backend) return from_url(*options.backend, "--backend");
+  if (options.config) return config::Configuration::from_file(*options.config);
+  const std::string url = variable("SIMBA_BACKEND");
+  return url.empty() ? from_url(default_url(), "the default store")
+                     : from_url(url, "SIMBA_BACKEND");
+}
+
+}  // namespace
+
+std::filesystem::path default_database() {
+  std::filesystem::path state = variable("XDG_STATE_HOME");
+  if (!state.is_absolute()) {  // as its specification says
+    const std::filesystem::path home = variable("HOME");
+    if (!home.is_absolute()) {
+      throw Failure{ExitCode::configuration,
+                    "HOME is not set, so there is no place for a default store; name one by "
+                    "--backend or SIMBA_BACKEND, e.g. sqlite:/var/lib/app/simba.db"};
+    }
+    state = home / ".local" / "state";
+  }
+  return state / "simba" / "simba.db";
+}
+
+void CommonOptions::add_to(CLI::App& app) {
+  constexpr auto group = "Common options";
+  auto* url =
+      app.add_option("-b,--backend", backend,
+                     "The store, e.g. redis://host, postgresql://user@host/db, sqlite:/path "
+                     "(default: SIMBA_BACKEND, else SQLite in the user's state folder)");
+  auto* file = app.add_option("--config", config, "A YAML file that names the store (simba.yaml)");
+  auto* name = app.add_option("-m,--mutex", mutex, "The name of the mutex");
+  auto* who = app.add_option("--id", id, "The contender id (default: one of this process)");
+  auto* lease = app.add_option("--ttl", ttl, "The owner renews within this time, e.g. 10s");
+  auto* grace = app.add_option("--transition", transition,
+                               "How much longer nobody else may acquire, e.g. 6s");
+  auto* objects = app.add_flag("--json", json, "Print one JSON object a line");
+  auto* talk = app.add_flag("-v,--verbose", verbosity, "Show the library's log; -vv shows more");
+  url->type_name("URL")->group(group)->excludes(file);
+  file->type_name("FILE")->group(group);
+  name->type_name("NAME")->group(group);
+  who->type_name("CONTENDER")->group(group);
+  lease->type_name("TIME")->group(group);
+  grace->type_name("TIME")->group(group);
+  objects->group(group);
+  talk->group(group);
+}
+
+config::Configuration CommonOptions::load() const {
+  config::Configuration configuration = chosen(*this);
+  if (!configuration.enabled()) {
+    throw Failure{ExitCode::configuration, "simba is switched off by the setting simba.enabled"};
+  }
+  if (ttl) configuration.set("ttl", *ttl, "--ttl");
+  if (transition) configuration.set("transition", *transition, "--transition");
+  return configuration;
+}
+
+const std::string& CommonOptions::need_mutex() const {
+  if (!mutex) throw UsageError{"which mutex? name it by -m NAME"};
+  return *mutex;
+}
+
+std::string CommonOptions::contender_id() const {
+  return id ? *id : ContenderIdGenerator::host().generate();
+}
+
+}  // namespace simba::cli

@@ -1,0 +1,45 @@
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+
+#include "simba/config/configuration.hpp"
+
+namespace CLI {
+class App;
+}
+
+namespace simba::cli {
+
+/// The options of all commands. They may stand before or after the name of the command.
+struct CommonOptions {
+  std::optional<std::string> backend{};
+  std::optional<std::string> config{};
+  std::optional<std::string> mutex{};
+  std::optional<std::string> id{};
+  std::optional<std::string> ttl{};
+  std::optional<std::string> transition{};
+  bool json = false;
+  int verbosity = 0;
+
+  /// Lets `app` fill them in. The object must live as long as `app`.
+  void add_to(CLI::App& app);
+
+  /// The store to use: --backend, else --config, else SIMBA_BACKEND, else SQLite in the user's
+  /// state folder, which is made. Throws Error of kind `configuration`; Failure where simba.enabled
+  /// is off.
+  config::Configuration load() const;
+
+  /// --mutex. Throws UsageError where it is missing.
+  const std::string& need_mutex() const;
+
+  /// --id, else a new one of this host and process.
+  std::string contender_id() const;
+};
+
+/// Where SQLite's file is when nothing else is said: $XDG_STATE_HOME/simba/simba.db, or
+/// ~/.local/state/simba/simba.db. Throws Failure where there is no home.
+std::filesystem::path default_database();
+
+}  // namespace simba::cli

@@ -1,0 +1,89 @@
+# Completion of the command simba for bash. Installed as share/bash-completion/completions/simba.
+
+# Names of mutexes that the store of this command line knows, where it answers within a second.
+_simba_mutexes() {
+  local i
+  local -a line store=()
+  # Not COMP_WORDS, which cuts a URL at its colons.
+  read -ra line <<<"${COMP_LINE:0:COMP_POINT}"
+  for ((i = 1; i + 1 < ${#line[@]}; ++i)); do
+    case ${line[i]} in
+      -b | --backend | --config) store=("${line[i]}" "${line[i + 1]}") ;;
+    esac
+  done
+  # Names with quotes or backslashes are left out.
+  timeout 1 "${COMP_WORDS[0]}" status --json "${store[@]}" 2>/dev/null |
+    sed -n 's/^{"mutex":"\([^"\\]*\)".*/\1/p'
+}
+
+_simba() {
+  local commands='run schedule elect watch status release init doctor demo'
+  local common='--backend --config --mutex --id --ttl --transition --json --verbose --help'
+  local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]} command='' i
+  COMPREPLY=()
+
+  for ((i = 1; i < COMP_CWORD; ++i)); do
+    if [[ ${COMP_WORDS[i]} == -- ]]; then
+      # After "--" comes a command of its own.
+      if declare -F _command_offset >/dev/null; then
+        _command_offset $((i + 1))
+      elif ((COMP_CWORD == i + 1)); then
+        mapfile -t COMPREPLY < <(compgen -c -- "$word")
+      else
+        mapfile -t COMPREPLY < <(compgen -f -- "$word")
+      fi
+      return
+    fi
+    if [[ -z $command && " $commands " == *" ${COMP_WORDS[i]} "* ]]; then
+      case ${COMP_WORDS[i - 1]} in
+        -b | --backend | --config | -m | --mutex | --id | --ttl | --transition) ;;
+        *) command=${COMP_WORDS[i]} ;;
+      esac
+    fi
+  done
+
+  case $before in
+    -b | --backend)
+      compopt -o nospace 2>/dev/null
+      mapfile -t COMPREPLY < <(compgen -W 'memory: sqlite: mysql:// postgresql:// redis:// rediss://
+        redis+sentinel:// redis+cluster:// redis+unix:// zookeeper://' -- "$word")
+      return
+      ;;
+    --config)
+      compopt -o filenames 2>/dev/null
+      mapfile -t COMPREPLY < <(compgen -f -- "$word")
+      return
+      ;;
+    -m | --mutex)
+      mapfile -t COMPREPLY < <(compgen -W "$(_simba_mutexes)" -- "$word")
+      return
+      ;;
+    --on-loss)
+      mapfile -t COMPREPLY < <(compgen -W 'terminate continue' -- "$word")
+      return
+      ;;
+    --on-acquired | --on-released)
+      mapfile -t COMPREPLY < <(compgen -c -- "$word")
+      return
+      ;;
+    --id | --ttl | --transition | --timeout | --every | --initial-delay)
+      return
+      ;;
+  esac
+
+  local own=''
+  case $command in
+    '') own="$commands --version" ;;
+    run) own='--timeout --on-loss --' ;;
+    schedule) own='--every --rate --initial-delay --' ;;
+    elect) own='--on-acquired --on-released' ;;
+    release) own='--force' ;;
+  esac
+  if [[ $word == -* ]]; then
+    mapfile -t COMPREPLY < <(compgen -W "$own $common" -- "$word")
+  else
+    mapfile -t COMPREPLY < <(compgen -W "$own" -- "$word")
+  fi
+}
+
+complete -F _simba simba

@@ -1,0 +1,68 @@
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <sys/types.h>
+#include <vector>
+
+#include "cli/output.hpp"
+#include "cli/palette.hpp"
+#include "simba/core/time.hpp"
+
+namespace simba::cli::demo {
+
+enum class Role {
+  follower,
+  leader,
+  stopping,  ///< told to stop
+  stopped,
+  killed,
+  frozen,
+};
+
+/// "follower", "LEADER", ...
+std::string_view to_string(Role role) noexcept;
+
+/// A candidate as it is shown.
+struct Portrait {
+  std::string name{};
+  pid_t pid = 0;
+  Role role = Role::follower;
+  FencingToken token = 0;  ///< zero: never led
+};
+
+/// Shows the demonstration: on a terminal what has happened and below it, redrawn, how the
+/// candidates are; else only lines of what has happened; objects with --json.
+///
+/// Threads: used by one thread.
+class View {
+ public:
+  explicit View(Output& output);
+
+  /// Something has happened.
+  void tell(std::string_view text, const Json& object);
+
+  /// How the candidates are.
+  void show(const std::vector<Portrait>& candidates);
+
+  /// Leaves the last picture where it is.
+  void finish() { drawn_lines_ = 0; }
+
+  const Palette& palette() const noexcept { return palette_; }
+
+ private:
+  std::string picture() const;
+  std::string erased() const;
+  void print(const std::string& lines, const Json& object);
+
+  Output& output_;
+  const Palette palette_;
+  const bool draws_;
+  const LocalTime begin_;
+  std::vector<Portrait> candidates_;
+  std::size_t drawn_lines_ = 0;
+  std::string drawn_;
+};
+
+}  // namespace simba::cli::demo

@@ -1,0 +1,65 @@
+#include "cli/errors.hpp"
+
+#include <string_view>
+
+namespace simba::cli {
+namespace {
+
+std::string_view advice(ErrorKind kind) noexcept {
+  switch (kind) {
+    case ErrorKind::unavailable:
+    case ErrorKind::timeout:
+    case ErrorKind::in_doubt:
+      return "is the store running, and is its address right? \"simba doctor\" looks closer";
+    case ErrorKind::authentication:
+      return "check user and password of the store";
+    case ErrorKind::permission:
+      return "give the user the rights that \"simba doctor\" lists";
+    case ErrorKind::internal:
+      return "this is a fault of simba or of the store; -vv shows more";
+    case ErrorKind::invalid_argument:
+    case ErrorKind::illegal_state:
+    case ErrorKind::unsupported:
+    case ErrorKind::configuration:
+      break;
+  }
+  return {};
+}
+
+}  // namespace
+
+ExitCode exit_code_of(ErrorKind kind) noexcept {
+  switch (kind) {
+    case ErrorKind::unavailable:
+    case ErrorKind::timeout:
+    case ErrorKind::in_doubt:
+      return ExitCode::unavailable;
+    case ErrorKind::authentication:
+    case ErrorKind::permission:
+      return ExitCode::refused;
+    case ErrorKind::invalid_argument:
+      return ExitCode::usage;
+    case ErrorKind::configuration:
+    case ErrorKind::unsupported:
+      return ExitCode::configuration;
+    case ErrorKind::illegal_state:
+    case ErrorKind::internal:
+      break;
+  }
+  return ExitCode::internal;
+}
+
+std::string explain(const Error& error) {
+  std::string text = error.what();
+  if (const auto hint = advice(error.kind()); !hint.empty()) {
+    text += "\n  ";
+    text += hint;
+  }
+  return text;
+}
+
+Failure to_failure(const Error& error) {
+  return Failure{exit_code_of(error.kind()), explain(error)};
+}
+
+}  // namespace simba::cli

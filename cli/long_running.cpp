@@ -1,0 +1,46 @@
+#include "cli/long_running.hpp"
+
+#include <array>
+#include <csignal>
+#include <poll.h>
+#include <variant>
+
+#include "cli/errors.hpp"
+
+namespace simba::cli {
+
+void LongRunning::answered() {
+  const std::lock_guard lock{mutex_};
+  answered_ = true;
+}
+
+void LongRunning::note(const ContentionEvent& event) {
+  const auto* failed = std::get_if<AcquireFailed>(&event);
+  if (failed == nullptr || failed->error.passes()) return;
+  {
+    const std::lock_guard lock{mutex_};
+    if (answered_) return;
+    refusal_ = failed->error;
+  }
+  wake_up_.wake();
+}
+
+void LongRunning::wait_for_end(Signals& signals) {
+  for (;;) {
+    std::array<pollfd, 2> files{{{signals.file(), POLLIN, 0}, {wake_up_.file(), POLLIN, 0}}};
+    ::poll(files.data(), files.size(), -1);
+    wake_up_.clear();
+    while (const auto signal = signals.next()) {
+      if (*signal == SIGTSTP) {
+        ::raise(SIGSTOP);
+      } else if (*signal == SIGINT || *signal == SIGTERM || *signal == SIGHUP ||
+                 *signal == SIGQUIT) {
+        return;
+      }
+    }
+    const std::lock_guard lock{mutex_};
+    if (refusal_) throw to_failure(*refusal_);
+  }
+}
+
+}  // namespace simba::cli

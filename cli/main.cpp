@@ -1,0 +1,134 @@
+// The simba command. cli/command.hpp says what a subcommand is.
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <csignal>
+#include <exception>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "cli/command.hpp"
+#include "cli/errors.hpp"
+
+namespace simba::cli {
+namespace {
+
+constexpr std::string_view footer = R"(Examples:
+  simba run -m backup -- /usr/local/bin/backup.sh     one at a time, on this host
+  simba run -b redis://10.0.0.5 -m deploy --timeout 0 -- ./deploy
+  simba schedule -m cleanup --every 30s -- ./sweep    on many hosts, run by one
+  simba elect -m leader --on-acquired ./lead --on-released ./follow
+
+Exit codes: CMD's own; 64 usage; 69 store unavailable; 70 internal; 75 not acquired in time;
+76 lost while running; 77 permission or authentication; 78 configuration; 128+n signal n.)";
+
+/// What stands before and after the first "--".
+struct Arguments {
+  std::vector<std::string> ours{};
+  std::vector<std::string> words{};
+  bool divided = false;
+};
+
+Arguments divide(int argc, char** argv) {
+  Arguments arguments;
+  for (int i = 1; i < argc; ++i) {
+    const std::string_view word = argv[i];
+    if (!arguments.divided && word == "--") {
+      arguments.divided = true;
+    } else {
+      (arguments.divided ? arguments.words : arguments.ours).emplace_back(word);
+    }
+  }
+  return arguments;
+}
+
+/// A subcommand and where the parser keeps it.
+struct Entry {
+  std::unique_ptr<Command> command{};
+  CLI::App* app = nullptr;
+};
+
+std::vector<Entry> add_commands(CLI::App& app) {
+  std::vector<Entry> entries;
+  for (auto& command : make_commands()) {
+    CLI::App* added = command->add_to(app);
+    entries.push_back({.command = std::move(command), .app = added});
+  }
+  return entries;
+}
+
+int usage_error(Output& output, const std::string& message) {
+  const int code = to_int(ExitCode::usage);
+  output.error(message + " (\"simba --help\" lists commands and options)", code);
+  return code;
+}
+
+int perform(Command& command, const Invocation& invocation, Output& output) {
+  const auto fail = [&](ExitCode code, std::string_view message) {
+    output.error(message, to_int(code));
+    return to_int(code);
+  };
+  try {
+    return command.run(invocation, output);
+  } catch (const UsageError& e) {
+    return usage_error(output, e.what());
+  } catch (const Failure& e) {
+    return fail(e.code(), e.what());
+  } catch (const Error& e) {
+    return fail(exit_code_of(e.kind()), explain(e));
+  } catch (const std::exception& e) {
+    return fail(ExitCode::internal, e.what());
+  }
+}
+
+int run_program(int argc, char** argv) {
+  Invocation invocation;
+  // A store that goes away is an error, not our end.
+  invocation.ignores_pipe = std::signal(SIGPIPE, SIG_IGN) == SIG_IGN;
+  Arguments arguments = divide(argc, argv);
+  const auto& ours = arguments.ours;
+  Output output{std::find(ours.begin(), ours.end(), "--json") != ours.end() ? Output::Form::json
+                                                                            : Output::Form::text};
+
+  CLI::App app{"Distributed mutual exclusion, leader election and leader-only scheduling", "simba"};
+  app.footer(std::string{footer});
+  app.set_version_flag("-V,--version", "simba " SIMBA_VERSION);
+  app.require_subcommand(1);
+  app.fallthrough();
+  app.get_formatter()->column_width(32);
+  invocation.options.add_to(app);
+  const std::vector<Entry> entries = add_commands(app);
+
+  try {
+    std::vector<std::string> reversed{ours.rbegin(), ours.rend()};
+    app.parse(reversed);
+  } catch (const CLI::Success& e) {  // --help, --version
+    return app.exit(e);
+  } catch (const CLI::RequiredError& e) {
+    const auto rest = app.remaining();
+    return usage_error(output, rest.empty() ? e.what() : "there is no command " + rest.front());
+  } catch (const CLI::ParseError& e) {
+    return usage_error(output, e.what());
+  }
+
+  const auto chosen = std::find_if(entries.begin(), entries.end(),
+                                   [](const Entry& entry) { return entry.app->parsed(); });
+  if (chosen == entries.end()) return usage_error(output, "a command is missing");
+  if (arguments.divided && !chosen->command->takes_words()) {
+    return usage_error(output, chosen->app->get_name() + " takes nothing after \"--\"");
+  }
+  invocation.words = std::move(arguments.words);
+  return perform(*chosen->command, invocation, output);
+}
+
+}  // namespace
+}  // namespace simba::cli
+
+int main(int argc, char** argv) {
+  try {
+    return simba::cli::run_program(argc, argv);
+  } catch (...) {  // no memory, most likely
+    return simba::cli::to_int(simba::cli::ExitCode::internal);
+  }
+}

@@ -1,0 +1,80 @@
+#include "cli/output.hpp"
+
+#include <cerrno>
+#include <cstdlib>
+#include <unistd.h>
+
+namespace simba::cli {
+namespace {
+
+bool may_draw_on(int file) {
+  if (::isatty(file) != 1) return false;
+  const char* terminal = std::getenv("TERM");  // NOLINT(concurrency-mt-unsafe): nobody sets it
+  return terminal != nullptr && std::string_view{terminal} != "dumb";
+}
+
+bool no_colour() {
+  const char* value = std::getenv("NO_COLOR");  // NOLINT(concurrency-mt-unsafe): nobody sets it
+  return value != nullptr && *value != '\0';
+}
+
+/// At once and unbuffered: what a CMD prints comes after it.
+void write_all(int file, std::string_view text) {
+  while (!text.empty()) {
+    const auto count = ::write(file, text.data(), text.size());
+    if (count < 0) {
+      if (errno == EINTR) continue;
+      return;
+    }
+    text.remove_prefix(static_cast<std::size_t>(count));
+  }
+}
+
+}  // namespace
+
+std::string to_line(const Json& object) {
+  return object.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+Output::Output(Form form)
+    : form_{form},
+      live_{form == Form::text && may_draw_on(STDOUT_FILENO)},
+      colours_{live_ && !no_colour()},
+      live_notes_{form == Form::text && may_draw_on(STDERR_FILENO) && !no_colour()} {}
+
+void Output::result(std::string_view text, const Json& object) {
+  const std::string line = (json() ? to_line(object) : std::string{text}) + "\n";
+  const std::lock_guard lock{mutex_};
+  write_all(STDOUT_FILENO, line);
+}
+
+void Output::note(std::string_view text, const Json& object) { write_note(text, object, "\n"); }
+
+void Output::passing_note(std::string_view text, const Json& object) {
+  write_note(text, object, live_notes_ ? "" : "\n");
+}
+
+void Output::end_passing_note() {
+  const std::lock_guard lock{mutex_};
+  if (replaceable_) write_all(STDERR_FILENO, "\r\033[K");
+  replaceable_ = false;
+}
+
+void Output::event(const Json& object) {
+  if (json()) note({}, object);
+}
+
+void Output::error(std::string_view message, int exit_code) {
+  note(message, {{"event", "error"}, {"message", message}, {"exit_code", exit_code}});
+}
+
+void Output::write_note(std::string_view text, const Json& object, std::string_view end) {
+  std::string line = json() ? to_line(object) : "simba: " + std::string{text};
+  line += end;
+  const std::lock_guard lock{mutex_};
+  if (replaceable_) line.insert(0, "\r\033[K");
+  replaceable_ = end.empty();
+  write_all(STDERR_FILENO, line);
+}
+
+}  // namespace simba::cli

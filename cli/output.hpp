@@ -1,0 +1,69 @@
+#pragma once
+
+#include <mutex>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+
+namespace simba::cli {
+
+/// The order of the keys is the one in which they were set.
+using Json = nlohmann::ordered_json;
+
+/// What a command prints: for people, or, with --json, one object a line.
+///
+/// Results go to standard output. Notes and errors go to standard error, so that they never mix
+/// with what a CMD prints; as objects too with --json.
+///
+/// Threads: every function may be called from any thread.
+class Output {
+ public:
+  enum class Form { text, json };
+
+  explicit Output(Form form);
+
+  bool json() const noexcept { return form_ == Form::json; }
+
+  /// True where standard output is a terminal and wants text: something may be drawn there. Colours
+  /// only where `colours()` too.
+  bool live() const noexcept { return live_; }
+  bool colours() const noexcept { return colours_; }
+
+  /// The same for standard error and `passing_note`.
+  bool live_notes() const noexcept { return live_notes_; }
+
+  /// A result: the text, or with --json the object.
+  void result(std::string_view text, const Json& object);
+
+  /// A remark: "simba: text", or with --json the object.
+  void note(std::string_view text, const Json& object);
+
+  /// A remark that the next one replaces where standard error is a terminal.
+  void passing_note(std::string_view text, const Json& object);
+
+  /// Takes the last `passing_note` off the terminal, before others write there.
+  void end_passing_note();
+
+  /// With --json the object on standard error; else nothing.
+  void event(const Json& object);
+
+  /// The message that a command ends with.
+  void error(std::string_view message, int exit_code);
+
+ private:
+  void write_note(std::string_view text, const Json& object, std::string_view end);
+
+  // constant after construction
+  const Form form_;
+  const bool live_;
+  const bool colours_;
+  const bool live_notes_;
+
+  std::mutex mutex_;
+  bool replaceable_ = false;  // guarded by mutex_: the last note is to be replaced
+};
+
+/// One line of text for an object, whatever bytes are in its strings.
+std::string to_line(const Json& object);
+
+}  // namespace simba::cli

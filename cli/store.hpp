@@ -1,0 +1,34 @@
+#pragma once
+
+#include <memory>
+
+#include "cli/common_options.hpp"
+#include "simba/config/configuration.hpp"
+#include "simba/core/mutex_service_factory.hpp"
+
+namespace simba::cli {
+
+/// The store of a command that contends, with what it runs on. Nothing is connected yet.
+class Store {
+ public:
+  enum class Talk {
+    errors,    ///< of the library's log only errors are shown unless --verbose says more
+    warnings,  ///< also warnings: for commands that run long and try on
+  };
+
+  /// Starts threads. Throws Error and Failure where the configuration is wrong.
+  explicit Store(const CommonOptions& options, Talk talk = Talk::errors);
+
+  MutexServiceFactory& factory() const noexcept { return *factory_; }
+  const engine::ContentionPlan& plan() const noexcept { return plan_; }
+  const std::shared_ptr<Logger>& log() const noexcept { return runtime_->log; }
+
+ private:
+  Store(const CommonOptions& options, Talk talk, const config::Configuration& configuration);
+
+  const engine::ContentionPlan plan_;
+  const std::shared_ptr<const Runtime> runtime_;
+  const std::unique_ptr<MutexServiceFactory> factory_;
+};
+
+}  // namespace simba::cli

@@ -1,0 +1,120 @@
+#include "cli/waiting.hpp"
+
+#include <algorithm>
+#include <array>
+#include <csignal>
+#include <poll.h>
+#include <string>
+
+#include <fmt/format.h>
+
+#include "cli/duration.hpp"
+#include "cli/errors.hpp"
+#include "cli/exit_codes.hpp"
+#include "simba/core/clock.hpp"
+
+namespace simba::cli {
+namespace {
+
+using namespace std::chrono_literals;
+using std::chrono::milliseconds;
+using std::chrono::nanoseconds;
+
+constexpr nanoseconds quiet = 1s;
+
+/// Says that we wait, and for whom: once, again when that changes, and on a terminal each second.
+class WaitNotes {
+ public:
+  WaitNotes(const Candidate& candidate, Output& output)
+      : candidate_{candidate}, output_{output}, next_{quiet} {}
+  ~WaitNotes() { output_.end_passing_note(); }
+  WaitNotes(const WaitNotes&) = delete;
+  WaitNotes& operator=(const WaitNotes&) = delete;
+
+  /// When `tell` has something to do again, counted from the beginning.
+  nanoseconds next() const noexcept { return next_; }
+
+  void tell(const Candidate::News& news, nanoseconds waited) {
+    if (waited < quiet) return;
+    const std::string reason = reason_of(news);
+    const bool changed = reason != told_;
+    if (!changed && waited < next_) return;
+    while (next_ <= waited) next_ += quiet;
+    if (!changed && !output_.live_notes()) return;
+    told_ = reason;
+    Json object{{"event", "waiting"},
+                {"mutex", candidate_.mutex()},
+                {"contender_id", candidate_.contender_id()},
+                {"owner", news.owner},
+                {"waited_ms", std::chrono::duration_cast<milliseconds>(waited).count()}};
+    if (news.error) object["error"] = news.error->what();
+    output_.passing_note(fmt::format("waiting for mutex \"{}\"{}{}", candidate_.mutex(), reason,
+                                     output_.live_notes() ? ", " + to_text(waited) : ""),
+                         object);
+  }
+
+ private:
+  static std::string reason_of(const Candidate::News& news) {
+    if (news.error) return fmt::format(": {}", news.error->what());
+    if (!news.owner.empty()) return fmt::format(", owned by {}", news.owner);
+    return news.answered ? "" : ": no answer from the store yet";
+  }
+
+  const Candidate& candidate_;
+  Output& output_;
+  nanoseconds next_;
+  std::string told_{"?"};
+};
+
+Failure not_acquired(const Candidate& candidate, const Candidate::News& news, milliseconds limit) {
+  std::string text = fmt::format("mutex \"{}\" was not acquired", candidate.mutex());
+  if (limit > 0ms) text += fmt::format(" within {}", to_text(limit));
+  if (!news.owner.empty()) text += fmt::format("; {} owns it", news.owner);
+  return Failure{ExitCode::not_acquired, text};
+}
+
+/// Throws where it is time to give up.
+void check(const Candidate& candidate, const Candidate::News& news, const Patience& patience,
+           nanoseconds waited) {
+  if (news.error && !news.error->passes()) throw to_failure(*news.error);
+  if (!patience.limit) {
+    if (news.error && !news.answered && waited >= patience.silence) throw to_failure(*news.error);
+    return;
+  }
+  const bool asked_once = *patience.limit == 0ms && (news.error || !news.owner.empty());
+  if (!asked_once && (*patience.limit == 0ms || waited < *patience.limit)) return;
+  if (news.error && news.owner.empty()) throw to_failure(*news.error);
+  if (!news.answered) {
+    throw Failure{ExitCode::unavailable,
+                  fmt::format("the store has not answered within {}", to_text(*patience.limit))};
+  }
+  throw not_acquired(candidate, news, *patience.limit);
+}
+
+}  // namespace
+
+std::optional<int> wait_for_mutex(Candidate& candidate, Signals& signals, const Patience& patience,
+                                  Output& output) {
+  const auto clock = make_system_clock();
+  const LocalTime begun = clock->now();
+  WaitNotes notes{candidate, output};
+  for (;;) {
+    const auto news = candidate.news();
+    if (news.acquired) return std::nullopt;
+    while (const auto signal = signals.next()) {
+      if (is_ending(*signal)) return exit_code_of_signal(*signal);
+      if (*signal == SIGTSTP) ::raise(SIGSTOP);
+    }
+    const nanoseconds waited = clock->now() - begun;
+    check(candidate, news, patience, waited);
+    notes.tell(news, waited);
+
+    nanoseconds wake_at = notes.next();
+    if (patience.limit && *patience.limit > 0ms) wake_at = std::min(wake_at, {*patience.limit});
+    const auto left = std::chrono::ceil<milliseconds>(wake_at - waited).count();
+    std::array<pollfd, 2> files{{{candidate.file(), POLLIN, 0}, {signals.file(), POLLIN, 0}}};
+    ::poll(files.data(), files.size(), static_cast<int>(std::max<std::int64_t>(left, 0)));
+  }
+}
+
+}  // namespace simba::cli

@@ -1,0 +1,231 @@
+// simba run as its user sees it. What happens to it from outside is in cli_run_faults_test.cpp.
+#include <algorithm>
+#include <chrono>
+#include <csignal>
+#include <cstdlib>
+#include <functional>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <sys/stat.h>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "process/cli_fixture.hpp"
+
+namespace simba {
+namespace {
+
+using support::CliProgram;
+using testing::HasSubstr;
+
+struct CliRun : support::CliTest {};
+
+TEST_F(CliRun, EndsAsItsCommandDid) {
+  EXPECT_EQ(CliProgram{script("exit 0")}.wait(), 0);
+  EXPECT_EQ(CliProgram{script("exit 3")}.wait(), 3);
+  EXPECT_EQ(CliProgram{script("kill -USR1 $$")}.wait(), 128 + SIGUSR1);
+  EXPECT_EQ(owner(), "");
+}
+
+TEST_F(CliRun, TellsTheCommandItsMutexItsIdAndATokenThatGrows) {
+  const std::string print = "echo $SIMBA_MUTEX $SIMBA_CONTENDER_ID $SIMBA_FENCING_TOKEN";
+  CliProgram first{script(print, {"--id", "me"}), {{"SIMBA_MUTEX", "another"}}};
+  ASSERT_EQ(first.wait(), 0) << first.err();
+  EXPECT_EQ(first.out(), "m me 1\n");
+  CliProgram second{script(print, {"--id", "you"})};
+  ASSERT_EQ(second.wait(), 0);
+  EXPECT_THAT(second.out(), testing::MatchesRegex("m you [2-9]\n"));
+}
+
+TEST_F(CliRun, LetsInputAndOutputThrough) {
+  CliProgram program{script("cat; echo careful >&2"), {}, "some\ninput"};
+  EXPECT_EQ(program.wait(), 0);
+  EXPECT_EQ(program.out(), "some\ninput");
+  EXPECT_EQ(program.err(), "careful\n");
+}
+
+TEST_F(CliRun, LeavesTheCommandTheSignalsThatItWasStartedWith) {
+  CliProgram program{script("grep -E 'Sig(Blk|Ign)' /proc/self/status")};
+  EXPECT_EQ(program.wait(), 0);
+  EXPECT_THAT(program.out(), HasSubstr("SigBlk:\t0000000000000000"));
+  // Those that have a name; the library of C uses others.
+  const auto ignored = program.out().substr(program.out().rfind('\t') + 1);
+  EXPECT_EQ(std::stoull(ignored, nullptr, 16) & 0x7fffffffU, 0U) << ignored;
+}
+
+TEST_F(CliRun, SaysWhyACommandCanNotBeRun) {
+  CliProgram absent{line("run", {"--", "/no/such/program"})};
+  EXPECT_EQ(absent.wait(), 127);
+  EXPECT_EQ(absent.err(), "simba: can not run \"/no/such/program\": No such file or directory\n");
+  CliProgram text{line("run", {"--", "/etc/passwd"})};
+  EXPECT_EQ(text.wait(), 126);
+  EXPECT_THAT(text.err(), HasSubstr("Permission denied"));
+  EXPECT_EQ(owner(), "");
+}
+
+TEST_F(CliRun, LosesNoUpdateOfTwentyProcessesThatCount) {
+  const auto counter = folder.path() / "counter";
+  std::ofstream{counter} << 0;
+  const std::string count =
+      "n=$(cat " + counter.string() + "); echo $((n + 1)) >" + counter.string();
+  constexpr int processes = 20;
+  constexpr int rounds = 20;
+  std::vector<std::unique_ptr<CliProgram>> programs(processes);
+  for (int round = 0; round < rounds; ++round) {
+    for (auto& program : programs) {
+      if (program) {
+        EXPECT_EQ(program->wait(), 0) << program->err();
+      }
+      program = std::make_unique<CliProgram>(script(count));
+    }
+  }
+  for (auto& program : programs) EXPECT_EQ(program->wait(), 0) << program->err();
+  EXPECT_EQ(support::content_of(counter), std::to_string(processes * rounds) + "\n");
+}
+
+TEST_F(CliRun, GivesUpAtOnceWhenItIsToAskOnlyOnce) {
+  CliProgram holder{script("echo held; exec sleep 600", {"--id", "holder"})};
+  ASSERT_TRUE(holder.says("held"));
+  CliProgram other{script("echo ran", {"--timeout", "0"})};
+  EXPECT_EQ(other.wait(), 75);
+  EXPECT_EQ(other.out(), "");
+  EXPECT_EQ(other.err(), "simba: mutex \"m\" was not acquired; holder owns it\n");
+}
+
+TEST_F(CliRun, SaysAfterASecondForWhomItWaits) {
+  CliProgram holder{script("echo held; exec sleep 600", {"--id", "holder"})};
+  ASSERT_TRUE(holder.says("held"));
+  CliProgram other{script("echo ran", {"--timeout", "1500ms"})};
+  EXPECT_EQ(other.wait(), 75);
+  EXPECT_EQ(other.err(),
+            "simba: waiting for mutex \"m\", owned by holder\n"
+            "simba: mutex \"m\" was not acquired within 1.5 s; holder owns it\n");
+}
+
+TEST_F(CliRun, PrintsEventsAsObjectsOnStandardErrorWhenAsked) {
+  CliProgram holder{script("echo held; exec sleep 600", {"--id", "holder"})};
+  ASSERT_TRUE(holder.says("held"));
+  CliProgram other{script("echo ran", {"--json", "--id", "other"})};
+  ASSERT_TRUE(other.notes("\n"));
+  const auto waiting = nlohmann::json::parse(other.err());
+  EXPECT_EQ(waiting["event"], "waiting");
+  EXPECT_EQ(waiting["mutex"], "m");
+  EXPECT_EQ(waiting["owner"], "holder");
+  holder.signal(SIGTERM);
+  ASSERT_EQ(other.wait(), 0);
+  EXPECT_EQ(other.out(), "ran\n");
+  std::istringstream lines{other.err()};
+  std::vector<std::string> events;
+  for (std::string text; std::getline(lines, text);) {
+    events.push_back(nlohmann::json::parse(text)["event"]);
+  }
+  EXPECT_THAT(events, testing::ElementsAre("waiting", "started", "ended"));
+}
+
+TEST_F(CliRun, ASignalWhileItWaitsEndsItWithoutTheCommand) {
+  CliProgram holder{script("echo held; exec sleep 600", {"--id", "holder"})};
+  ASSERT_TRUE(holder.says("held"));
+  for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1}) {
+    CliProgram other{script("echo ran")};
+    ASSERT_TRUE(other.notes("waiting"));
+    other.signal(number);
+    EXPECT_EQ(other.wait(), 128 + number);
+    EXPECT_EQ(other.out(), "");
+  }
+}
+
+TEST_F(CliRun, HandsSignalsToTheWholeGroup) {
+  CliProgram program{
+      script("trap 'echo outer usr1' USR1; trap 'echo outer int; exit 5' INT; "
+             "sh -c 'trap \"echo inner usr1\" USR1; trap \"exit 0\" INT; echo ready; "
+             "while :; do sleep 0.01; done' & while :; do wait; done")};
+  ASSERT_TRUE(program.says("ready"));
+  program.signal(SIGUSR1);
+  EXPECT_TRUE(program.says("outer usr1"));
+  EXPECT_TRUE(program.says("inner usr1"));
+  program.signal(SIGINT);
+  EXPECT_EQ(program.wait(), 5);
+}
+
+TEST_F(CliRun, EndsWhatTheCommandLeavesBehind) {
+  CliProgram program{script("sleep 600 & echo left $!; exit 4")};
+  EXPECT_EQ(program.wait(), 4);
+  EXPECT_FALSE(support::is_alive(program.number("left")));
+  EXPECT_THAT(program.err(), HasSubstr("CMD had left processes in its group"));
+}
+
+TEST_F(CliRun, WaitsALittleForWhatTheCommandLeavesBehind) {
+  CliProgram program{script("(sleep 0.2; echo late) & exit 4")};
+  EXPECT_EQ(program.wait(), 4);
+  EXPECT_EQ(program.out(), "late\n");
+  EXPECT_EQ(program.err(), "");
+}
+
+TEST_F(CliRun, StopsAndGoesOnWithItsCommand) {
+  CliProgram program{script("echo cmd $$; exec sleep 600")};
+  const pid_t command = program.number("cmd");
+  program.signal(SIGTSTP);
+  EXPECT_TRUE(support::eventually([&] { return support::state_of(command) == 'T'; }));
+  EXPECT_TRUE(support::eventually([&] { return support::state_of(program.process()) == 'T'; }));
+  program.signal(SIGCONT);
+  EXPECT_TRUE(support::eventually([&] { return support::state_of(command) != 'T'; }));
+  program.signal(SIGTERM);
+  EXPECT_EQ(program.wait(), 128 + SIGTERM);
+}
+
+/// How long the fastest of some runs took: what the machine does besides hardly counts.
+std::chrono::microseconds fastest(const std::function<void()>& run) {
+  auto least = std::chrono::microseconds::max();
+  for (int i = 0; i < 30; ++i) {
+    const auto begun = support::now();
+    run();
+    least = std::min(least,
+                     std::chrono::duration_cast<std::chrono::microseconds>(support::now() - begun));
+  }
+  return least;
+}
+
+TEST_F(CliRun, TakesLessThanThirtyMillisecondsMoreThanFlock) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "a sanitizer is what would be measured";
+#endif
+  const std::string flock = "flock " + (folder.path() / "lock").string() + " true";
+  const std::string simba =
+      std::string{SIMBA_TEST_COMMAND} + " run -m m -b sqlite:" + database.string() + " -- true";
+  const auto run = [](const std::string& command) {
+    return [command] { EXPECT_EQ(std::system(command.c_str()), 0); };  // NOLINT
+  };
+  const auto theirs = fastest(run(flock));
+  const auto ours = fastest(run(simba));
+  RecordProperty("flock_us", static_cast<int>(theirs.count()));
+  RecordProperty("simba_us", static_cast<int>(ours.count()));
+  EXPECT_LT((ours - theirs).count(), 30'000);
+}
+
+TEST_F(CliRun, UsesADatabaseInTheStateFolderOfTheUserByDefault) {
+  CliProgram program{{"run", "-m", "m", "--", "true"}};
+  ASSERT_EQ(program.wait(), 0) << program.err();
+  const auto state = program.home() / ".local/state/simba";
+  EXPECT_TRUE(std::filesystem::exists(state / "simba.db"));
+  struct stat status {};
+  ASSERT_EQ(::stat(state.c_str(), &status), 0);
+  EXPECT_EQ(status.st_mode & 0777U, 0700U);
+
+  const auto other = folder.path() / "state with 100%";
+  CliProgram elsewhere{{"run", "-m", "m", "--", "true"}, {{"XDG_STATE_HOME", other.string()}}};
+  ASSERT_EQ(elsewhere.wait(), 0) << elsewhere.err();
+  EXPECT_TRUE(std::filesystem::exists(other / "simba/simba.db"));
+}
+
+TEST_F(CliRun, TakesItsStoreFromTheEnvironment) {
+  CliProgram program{{"run", "-m", "m", "--", "true"},
+                     {{"SIMBA_BACKEND", "sqlite:" + database.string()}}};
+  EXPECT_EQ(program.wait(), 0) << program.err();
+  EXPECT_TRUE(std::filesystem::exists(database));
+}
+
+}  // namespace
+}  // namespace simba

@@ -1,0 +1,113 @@
+// simba schedule: a command that only the leader runs, again and again.
+#include <algorithm>
+#include <csignal>
+#include <string>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "process/cli_fixture.hpp"
+#include "support/location.hpp"
+
+namespace simba {
+namespace {
+
+using support::CliProgram;
+using support::eventually;
+using testing::HasSubstr;
+
+struct CliSchedule : support::CliTest {
+  Words schedule(const std::string& text, Words options = {}) const {
+    options.insert(options.end(), {"--every", "10ms", "--", "sh", "-c", text});
+    return line("schedule", options);
+  }
+
+  static bool has_run(const CliProgram& program, long times) {
+    return eventually([&] {
+      const std::string text = program.out();
+      return std::count(text.begin(), text.end(), '\n') >= times;
+    });
+  }
+};
+
+TEST_F(CliSchedule, RunsItsCommandUntilItIsToldToEnd) {
+  for (const Words& options : {Words{}, Words{"--rate"}}) {
+    CliProgram program{schedule("echo $SIMBA_MUTEX $SIMBA_FENCING_TOKEN", options)};
+    EXPECT_TRUE(has_run(program, 3));
+    program.signal(SIGTERM);
+    EXPECT_EQ(program.wait(), 0) << program.err();
+    EXPECT_THAT(program.out(), testing::StartsWith("m "));
+    EXPECT_EQ(program.err(), "");
+    EXPECT_EQ(owner(), "");
+  }
+}
+
+TEST_F(CliSchedule, AnotherTakesOverWhenTheLeaderEnds) {
+  CliProgram first{schedule("echo run", {"--id", "first"})};
+  ASSERT_TRUE(has_run(first, 1));
+  CliProgram second{schedule("echo run", {"--id", "second", "--json"})};
+  ASSERT_TRUE(second.notes("following"));
+  EXPECT_EQ(second.out(), "");
+  first.signal(SIGINT);
+  EXPECT_EQ(first.wait(), 0);
+  EXPECT_TRUE(has_run(second, 1));
+  EXPECT_TRUE(second.notes("leading"));
+}
+
+TEST_F(CliSchedule, AnotherTakesOverWhenTheLeaderIsKilledAndItsCommandIsGone) {
+  CliProgram first{schedule("trap '' TERM; echo cmd $$; while :; do sleep 0.01; done")};
+  const pid_t command = first.number("cmd");
+  ASSERT_GT(command, 0);
+  CliProgram second{
+      schedule("test -d /proc/" + std::to_string(command) + " && echo there || echo gone")};
+  first.signal(SIGKILL);
+  ASSERT_TRUE(has_run(second, 1));
+  EXPECT_THAT(second.out(), testing::StartsWith("gone\n"));
+}
+
+TEST_F(CliSchedule, GoesOnWhenTheCommandFails) {
+  CliProgram program{schedule("echo run; exit 3")};
+  EXPECT_TRUE(has_run(program, 3));
+  EXPECT_TRUE(program.notes("simba: CMD ended with exit code 3\n"));
+  program.signal(SIGTERM);
+  EXPECT_EQ(program.wait(), 0);
+}
+
+TEST_F(CliSchedule, GoesOnWhenTheCommandCanNotBeRun) {
+  CliProgram program{line("schedule", {"--every", "10ms", "--", "/no/such/program"})};
+  EXPECT_TRUE(program.notes("No such file or directory\nsimba: can not run"));
+  program.signal(SIGTERM);
+  EXPECT_EQ(program.wait(), 0);
+}
+
+TEST_F(CliSchedule, LetsTheCommandTidyUpBeforeItEnds) {
+  CliProgram program{
+      schedule("trap 'sleep 0.5; echo tidy; exit 0' TERM; echo ready; "
+               "while :; do sleep 0.01; done")};
+  ASSERT_TRUE(program.says("ready"));
+  program.signal(SIGTERM);
+  EXPECT_EQ(program.wait(), 0);
+  EXPECT_EQ(program.out(), "ready\ntidy\n");
+  EXPECT_EQ(owner(), "");
+}
+
+TEST_F(CliSchedule, EndsTheCommandWhenTheMutexIsLostAndContendsAgain) {
+  CliProgram program{
+      schedule("trap '' TERM; echo cmd $$; while :; do sleep 0.01; done", with_short_lease())};
+  const pid_t command = program.number("cmd");
+  evict();
+  ASSERT_TRUE(program.notes("the mutex is lost; CMD was ended"));
+  EXPECT_FALSE(support::is_alive(command));
+  EXPECT_TRUE(has_run(program, 2));
+}
+
+TEST_F(CliSchedule, EndsWhenTheStoreRefusesIt) {
+  const auto location = support::redis_location();
+  CliProgram program{{"schedule", "-b",
+                      "redis://nobody:wr0ng@" + location.host + ":" + std::to_string(location.port),
+                      "-m", "m", "--every", "1s", "--", "true"}};
+  EXPECT_EQ(program.wait(), 77) << program.err();
+}
+
+}  // namespace
+}  // namespace simba
