@@ -8,7 +8,6 @@
 #include "support/temporary_folder.hpp"
 
 int main(int argc, char** argv) {
-  using file_store::FileStore;
   using simba::engine::ContentionOptions;
   using simba::testkit::Capability;
 
@@ -23,11 +22,11 @@ int main(int argc, char** argv) {
   store.make_factory = [](const std::string& location, const ContentionOptions& options) {
     const auto runtime = simba::make_runtime();
     return std::make_unique<simba::engine::LeaseServiceFactory>(
-        std::make_shared<FileStore>(location, runtime), runtime, options);
+        file_store::make_file_store(location, runtime), runtime, options);
   };
   store.make_cuttable_factory = [](const std::string& location, const ContentionOptions& options) {
     const auto runtime = simba::make_runtime();
-    return simba::testkit::make_cuttable_factory(std::make_shared<FileStore>(location, runtime),
+    return simba::testkit::make_cuttable_factory(file_store::make_file_store(location, runtime),
                                                  runtime, options);
   };
   return simba::testkit::run_contract(argc, argv, store);
