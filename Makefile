@@ -20,8 +20,8 @@ build: setup ## Build library, tests, benchmarks and examples; programs are in b
 	@scripts/build.sh dev
 
 run: setup ## Watch several processes elect a leader, and another take over
-	@scripts/build.sh dev --target simba-example-demo
-	build/bin/simba-example-demo
+	@scripts/build.sh dev --target simba-command
+	build/bin/simba demo
 
 test: servers build ## Run all tests
 	ctest --preset dev --parallel $(TEST_JOBS)

@@ -26,7 +26,7 @@ struct CommonOptions {
   /// Lets `app` fill them in. The object must live as long as `app`.
   void add_to(CLI::App& app);
 
-  /// The store to use: --backend, else --config, else SIMBA_BACKEND, else SQLite in the user's
+  /// The store to use: --backend, else SIMBA_BACKEND, else --config, else SQLite in the user's
   /// state folder, which is made. Throws Error of kind `configuration`; Failure where simba.enabled
   /// is off.
   config::Configuration load() const;

@@ -10,6 +10,7 @@
 
 #include "cli/command.hpp"
 #include "cli/errors.hpp"
+#include "simba/version.hpp"
 
 namespace simba::cli {
 namespace {
@@ -93,7 +94,7 @@ int run_program(int argc, char** argv) {
 
   CLI::App app{"Distributed mutual exclusion, leader election and leader-only scheduling", "simba"};
   app.footer(std::string{footer});
-  app.set_version_flag("-V,--version", "simba " SIMBA_VERSION);
+  app.set_version_flag("-V,--version", "simba " + std::string{simba::version});
   app.require_subcommand(1);
   app.fallthrough();
   app.get_formatter()->column_width(32);

@@ -2,9 +2,11 @@
 #
 #   DIRS             names under src/ and include/simba/ it is made of (default: <part>)
 #   SOURCE_DIRS      source directories relative to the root, where they are not src/<dir>
+#   HEADERS          public headers that are in none of DIRS, relative to the root
 #   REQUIRES         variables that must be true, e.g. Hiredis_FOUND; else the part is left out
 #   PUBLIC_LINK      targets seen in its headers
 #   PRIVATE_LINK     targets seen in its sources only
+#   OPTIONAL_PARTS   parts seen in its sources only, where they were built: SIMBA_HAS_<PART> is 1 then
 #   HEADER_ONLY      like PRIVATE_LINK for header-only libraries: an installed simba needs none
 #   PUBLIC_PACKAGES  packages a user of the installed part must find
 #   PRIVATE_PACKAGES packages such a user must find if the part is a static library
@@ -14,7 +16,7 @@
 # The parts that were built are listed in the global property SIMBA_PARTS.
 function(simba_add_part)
   cmake_parse_arguments(PARSE_ARGV 0 part "NOT_IN_UMBRELLA;ALWAYS_STATIC" "NAME"
-    "DIRS;SOURCE_DIRS;REQUIRES;PUBLIC_LINK;PRIVATE_LINK;HEADER_ONLY;PUBLIC_PACKAGES;PRIVATE_PACKAGES")
+    "DIRS;SOURCE_DIRS;HEADERS;REQUIRES;PUBLIC_LINK;PRIVATE_LINK;OPTIONAL_PARTS;HEADER_ONLY;PUBLIC_PACKAGES;PRIVATE_PACKAGES")
   set(name ${part_NAME})
   if(NOT part_DIRS)
     set(part_DIRS ${name})
@@ -42,6 +44,7 @@ function(simba_add_part)
     OUTPUT_VARIABLE header_globs)
   file(GLOB sources CONFIGURE_DEPENDS ${source_globs})
   file(GLOB headers CONFIGURE_DEPENDS ${header_globs})
+  list(APPEND headers ${part_HEADERS})
   if(NOT sources)
     message(STATUS "simba: ${name} is left out (no sources in ${part_SOURCE_DIRS})")
     return()
@@ -59,32 +62,61 @@ function(simba_add_part)
     OUTPUT_NAME simba-${name}
     INSTALL_RPATH "$ORIGIN"  # the parts find each other wherever they are installed
     VERSION ${PROJECT_VERSION}
-    SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
+    SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR}
+    DEFINE_SYMBOL "")  # static and shared are compiled alike
   simba_compile_options(${target})
+  simba_hide_symbols(${target})
   target_compile_features(${target} PUBLIC cxx_std_20)
   # A file set knows how to install the headers and lets CMake check that each stands on its own.
   target_sources(${target} PUBLIC
     FILE_SET HEADERS BASE_DIRS "${PROJECT_SOURCE_DIR}/include" FILES ${headers})
   target_include_directories(${target} PRIVATE "${PROJECT_SOURCE_DIR}/src")
   target_link_libraries(${target} PUBLIC ${part_PUBLIC_LINK} PRIVATE ${part_PRIVATE_LINK})
+  set(parts ${part_PUBLIC_LINK})
+  foreach(optional IN LISTS part_OPTIONAL_PARTS)
+    if(TARGET simba::${optional})
+      string(TOUPPER "SIMBA_HAS_${optional}" definition)
+      target_compile_definitions(${target} PRIVATE ${definition}=1)
+      target_link_libraries(${target} PRIVATE simba::${optional})
+      list(APPEND parts simba::${optional})
+    endif()
+  endforeach()
   foreach(library IN LISTS part_HEADER_ONLY)
     target_link_libraries(${target} PRIVATE $<BUILD_INTERFACE:${library}>)
   endforeach()
 
-  # Remembered for simba_add_umbrella and SimbaInstall.
+  # Remembered for simba_add_umbrella, SimbaInstall and SimbaPkgConfig.
   set(packages ${part_PUBLIC_PACKAGES})
   if(NOT BUILD_SHARED_LIBS)
     list(APPEND packages ${part_PRIVATE_PACKAGES})
   endif()
-  set(parts ${part_PUBLIC_LINK})
   list(FILTER parts INCLUDE REGEX "^simba::")
   list(TRANSFORM parts REPLACE "^simba::" "")
   set_target_properties(${target} PROPERTIES
     SIMBA_PACKAGES "${packages}"
-    SIMBA_NEEDS_PARTS "${parts}")
+    SIMBA_NEEDS_PARTS "${parts}"
+    SIMBA_PRIVATE_LINK "${part_PRIVATE_LINK}")
   set_property(GLOBAL APPEND PROPERTY SIMBA_PARTS ${name})
   if(NOT part_NOT_IN_UMBRELLA)
     set_property(GLOBAL APPEND PROPERTY SIMBA_UMBRELLA_PARTS ${name})
+  endif()
+endfunction()
+
+# simba_find_package(<part> <package> ...) is find_package for a library that only this part needs.
+macro(simba_find_package part)
+  string(TOUPPER "SIMBA_WITH_${part}" simba_with)
+  if(${simba_with})
+    find_package(${ARGN})
+  endif()
+endmacro()
+
+# simba_hide_symbols(<target>) lets a shared library show namespace simba and nothing else.
+function(simba_hide_symbols target)
+  get_target_property(type ${target} TYPE)
+  if(type STREQUAL "SHARED_LIBRARY" AND UNIX AND NOT APPLE)
+    set(map "${PROJECT_SOURCE_DIR}/cmake/simba.map")
+    target_link_options(${target} PRIVATE "LINKER:--version-script=${map}")
+    set_property(TARGET ${target} APPEND PROPERTY LINK_DEPENDS "${map}")
   endif()
 endfunction()
 

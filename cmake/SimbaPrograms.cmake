@@ -1,6 +1,7 @@
 # simba_add_programs(DIR bench PREFIX simba-bench- [LINK ...] [INCLUDE ...] [REQUIRES ...]) makes one
 # program of each .cpp file in DIR, named PREFIX and the file's stem with "-" for "_":
-# locker_bench.cpp becomes simba-bench-locker. The target simba-<DIR> builds all of them.
+# locker_bench.cpp becomes simba-bench-locker. A folder in DIR with a main.cpp becomes one, too, of
+# all its files. The target simba-<DIR> builds all of them.
 function(simba_add_programs)
   cmake_parse_arguments(PARSE_ARGV 0 arg "" "DIR;PREFIX" "LINK;INCLUDE;REQUIRES")
   foreach(condition IN LISTS arg_REQUIRES)
@@ -10,13 +11,19 @@ function(simba_add_programs)
     endif()
   endforeach()
   add_custom_target(simba-${arg_DIR})
-  file(GLOB sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/${arg_DIR}/*.cpp")
+  file(GLOB sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/${arg_DIR}/*.cpp"
+    "${PROJECT_SOURCE_DIR}/${arg_DIR}/*/main.cpp")
   foreach(source IN LISTS sources)
     cmake_path(GET source STEM stem)
+    if(stem STREQUAL "main")
+      cmake_path(GET source PARENT_PATH folder)
+      cmake_path(GET folder FILENAME stem)
+      file(GLOB source CONFIGURE_DEPENDS "${folder}/*.cpp")
+    endif()
     string(REGEX REPLACE "_${arg_DIR}$" "" stem "${stem}")
     string(REPLACE "_" "-" stem "${stem}")
     set(target ${arg_PREFIX}${stem})
-    add_executable(${target} "${source}")
+    add_executable(${target} ${source})
     simba_compile_options(${target})
     target_link_libraries(${target} PRIVATE simba::simba Threads::Threads ${arg_LINK})
     target_include_directories(${target} PRIVATE ${arg_INCLUDE})
@@ -24,13 +31,16 @@ function(simba_add_programs)
   endforeach()
 endfunction()
 
-# simba_add_example_libraries() makes a library of each folder in examples/: code to copy that is
-# more than one file, such as a store of one's own. Our contract tests link them all; their names are
+# simba_add_example_libraries() makes a library of each folder in examples/ that has no main.cpp: code
+# to copy that is more than one file, such as a store of one's own. Our contract tests link them all; their names are
 # in the global property SIMBA_EXAMPLE_LIBRARIES.
 function(simba_add_example_libraries)
   file(GLOB sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/examples/*/*.cpp")
   foreach(source IN LISTS sources)
     cmake_path(GET source PARENT_PATH folder)
+    if(EXISTS "${folder}/main.cpp")
+      continue()
+    endif()
     cmake_path(GET folder FILENAME name)
     set(target simba_example_${name})
     if(NOT TARGET ${target})

@@ -7,12 +7,15 @@ include(GoogleTest)
 file(GLOB support_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tests/support/*.cpp")
 file(GLOB supervisor_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tests/support/supervisor/*.cpp")
 list(REMOVE_ITEM support_sources "${PROJECT_SOURCE_DIR}/tests/support/test_server_main.cpp")
+if(NOT TARGET simba::zookeeper)
+  list(FILTER support_sources EXCLUDE REGEX "/zookeeper_console\\.cpp$")
+endif()
 
 add_library(simba_test_support STATIC ${support_sources})
 # Of the library only what it needs: it must not depend on Simba.
 add_executable(simba-test-server ${supervisor_sources})
 foreach(name IN ITEMS test_server_main location server redis_console redis_cluster_servers
-    redis_sentinel_servers)
+    redis_sentinel_servers zookeeper_servers)
   target_sources(simba-test-server PRIVATE "${PROJECT_SOURCE_DIR}/tests/support/${name}.cpp")
 endforeach()
 foreach(target IN ITEMS simba_test_support simba-test-server)
@@ -22,7 +25,8 @@ foreach(target IN ITEMS simba_test_support simba-test-server)
   target_compile_definitions(${target} PRIVATE
     SIMBA_TEST_MYSQL="${PROJECT_SOURCE_DIR}/build/mysql-5.7"
     SIMBA_TEST_SERVER="$<TARGET_FILE:simba-test-server>"
-    SIMBA_TEST_JVM_CONTENDER="${PROJECT_SOURCE_DIR}/tests/support/jvm_contender.py")
+    SIMBA_TEST_JVM_CONTENDER="${PROJECT_SOURCE_DIR}/tests/support/jvm_contender.py"
+    SIMBA_TEST_JAVA_CLASSES="${PROJECT_BINARY_DIR}/test-classes")
 endforeach()
 target_link_libraries(simba_test_support PUBLIC simba::core
   PRIVATE hiredis::hiredis fmt::fmt Threads::Threads)
@@ -30,9 +34,33 @@ target_link_libraries(simba-test-server PRIVATE hiredis::hiredis fmt::fmt)
 target_compile_definitions(simba-test-server PRIVATE
   SIMBA_TEST_TEMPLATES="${PROJECT_BINARY_DIR}/test-servers/templates")
 add_dependencies(simba_test_support simba-test-server)
+if(TARGET simba::zookeeper)
+  target_link_libraries(simba_test_support PRIVATE ZooKeeper::mt)
+endif()
+
+# The contender that uses Curator. A Java machine has the compiler inside, also without a JDK.
+set(curator_recipes /usr/share/java/curator-recipes.jar)
+find_program(SIMBA_JAVA java)
+mark_as_advanced(SIMBA_JAVA)
+if(SIMBA_JAVA AND EXISTS "${curator_recipes}")
+  set(source "${PROJECT_SOURCE_DIR}/tests/support/CuratorContender.java")
+  set(classes "${PROJECT_BINARY_DIR}/test-classes")
+  add_custom_command(OUTPUT "${classes}/CuratorContender.class"
+    COMMAND "${SIMBA_JAVA}" -Xshare:auto -XX:TieredStopAtLevel=1 -XX:-UsePerfData
+      -m jdk.compiler/com.sun.tools.javac.Main -Xlint:all,-classfile,-path -Werror
+      -d "${classes}" -cp "${curator_recipes}" "${source}"
+    DEPENDS "${source}" "${curator_recipes}"
+    VERBATIM)
+  add_custom_target(simba_test_classes DEPENDS "${classes}/CuratorContender.class")
+  add_dependencies(simba_test_support simba_test_classes)
+else()
+  message(STATUS "simba: tests beside Curator will be skipped (they need default-jre-headless and "
+    "libcurator-recipes-java)")
+endif()
 
 # Tests that need a server get it from a fixture: one server serves all tests of a run.
-foreach(product IN ITEMS postgresql mariadb redis redis-tls redis-cluster redis-sentinel)
+foreach(product IN ITEMS postgresql mariadb redis redis-tls redis-cluster redis-sentinel zookeeper
+    zookeeper-ensemble)
   set(folder "${PROJECT_BINARY_DIR}/test-servers/${product}")
   add_test(NAME servers.${product}.start COMMAND simba-test-server start ${product} "${folder}")
   add_test(NAME servers.${product}.stop COMMAND simba-test-server stop "${folder}")
@@ -45,16 +73,21 @@ endforeach()
 # Gives the tests of a program the servers that they need, which its name tells.
 function(simba_use_servers target)
   set(products)
-  if(target MATCHES "^simba-(postgresql|sql)-")
+  if(target MATCHES "^simba-(postgresql|sql|cli-look|cli-doctor)-")
     list(APPEND products postgresql)
   endif()
-  if(target MATCHES "^simba-(mysql|sql)-")
+  if(target MATCHES "^simba-(mysql|sql|cli-look|cli-doctor)-")
     list(APPEND products mariadb)
   endif()
   if(target MATCHES "^simba-(redis-(tls|cluster|sentinel))-contract-test$")
     list(APPEND products ${CMAKE_MATCH_1})
-  elseif(target MATCHES "^simba-redis-")
+  elseif(target MATCHES "^simba-(redis|cli)-")
     list(APPEND products redis)
+  endif()
+  if(target MATCHES "^simba-zookeeper-ensemble-contract-test$")
+    list(APPEND products zookeeper-ensemble)
+  elseif(target MATCHES "^simba-(zookeeper|cli-look|cli-doctor)-")
+    list(APPEND products zookeeper)
   endif()
   if(NOT products)
     return()
@@ -104,6 +137,9 @@ function(simba_add_test_program target)
 endfunction()
 
 file(GLOB_RECURSE unit_tests CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tests/unit/*_test.cpp")
+file(GLOB virtual_time CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tests/unit/rules/*.cpp"
+  "${PROJECT_SOURCE_DIR}/tests/unit/zookeeper/rules/*.cpp")
+list(APPEND unit_tests ${virtual_time})
 # The rules of the Redis store are tested with its scripts in the interpreter that Redis has inside.
 find_package(Lua 5.1 EXACT QUIET)
 if(LUA_FOUND)
@@ -113,8 +149,15 @@ else()
   message(STATUS "simba: the test RedisRules is left out (it needs Lua 5.1, liblua5.1-0-dev)")
   list(FILTER unit_tests EXCLUDE REGEX "/redis_rules_test\\.cpp$")
 endif()
+if(NOT TARGET simba::zookeeper)
+  list(FILTER unit_tests EXCLUDE REGEX "/unit/zookeeper/")
+endif()
+if(NOT TARGET simba_cli)
+  list(FILTER unit_tests EXCLUDE REGEX "/unit/cli/")
+endif()
 if(unit_tests)
   simba_add_test_program(simba-unit-tests LABEL unit TIMEOUT 60 SOURCES ${unit_tests})
+  target_link_libraries(simba-unit-tests PRIVATE $<TARGET_NAME_IF_EXISTS:simba_cli>)
   if(LUA_FOUND)
     target_include_directories(simba-unit-tests SYSTEM PRIVATE "${LUA_INCLUDE_DIR}")
     target_link_libraries(simba-unit-tests PRIVATE ${LUA_LIBRARIES})
@@ -124,21 +167,34 @@ endif()
 get_property(example_libraries GLOBAL PROPERTY SIMBA_EXAMPLE_LIBRARIES)
 foreach(kind IN ITEMS contract process sim)
   file(GLOB sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tests/${kind}/*_test.cpp")
+  if(NOT TARGET simba::zookeeper)
+    list(FILTER sources EXCLUDE REGEX "/zookeeper_[a-z_]*_test\\.cpp$")
+  endif()
+  if(NOT TARGET simba-command)
+    list(FILTER sources EXCLUDE REGEX "/cli_[a-z_]*_test\\.cpp$")
+  endif()
+  if(NOT TARGET simba-examples)
+    list(FILTER sources EXCLUDE REGEX "/examples_test\\.cpp$")
+  endif()
   foreach(source IN LISTS sources)
     cmake_path(GET source STEM stem)
     string(REPLACE "_" "-" stem "${stem}")
     simba_add_test_program(simba-${stem} LABEL ${kind} TIMEOUT 300 SOURCES "${source}")
     target_link_libraries(simba-${stem} PRIVATE ${example_libraries})
+    if(stem STREQUAL "examples-test")
+      target_compile_definitions(simba-${stem} PRIVATE
+        SIMBA_TEST_EXAMPLES="$<TARGET_FILE_DIR:simba-example-lock>")
+      add_dependencies(simba-${stem} simba-examples)
+    endif()
+    if(stem MATCHES "^cli-")
+      target_compile_definitions(simba-${stem} PRIVATE
+        SIMBA_TEST_COMMAND="$<TARGET_FILE:simba-command>"
+        SIMBA_TEST_SOURCES="${PROJECT_SOURCE_DIR}")
+      add_dependencies(simba-${stem} simba-command)
+    endif()
   endforeach()
 endforeach()
 
 if(SIMBA_PACKAGE_TEST AND SIMBA_INSTALL)
-  add_test(NAME package.an_installed_simba_can_be_found_and_used
-    COMMAND "${CMAKE_COMMAND}"
-      -D "build_dir=${PROJECT_BINARY_DIR}" -D "source_dir=${PROJECT_SOURCE_DIR}"
-      -D "generator=${CMAKE_GENERATOR}" -D "cxx=${CMAKE_CXX_COMPILER}"
-      -D "CMAKE_CTEST_COMMAND=${CMAKE_CTEST_COMMAND}"
-      -P "${PROJECT_SOURCE_DIR}/cmake/PackageTest.cmake")
-  set_tests_properties(package.an_installed_simba_can_be_found_and_used PROPERTIES
-    TIMEOUT 300 LABELS package)
+  include(SimbaPackageTest)
 endif()

@@ -22,7 +22,7 @@ check_format() {
 # testkit is for tests, so there GoogleTest may be seen.)
 check_headers() {
   local leaks
-  leaks=$(grep -rnE '#include +[<"](asio|spdlog|fmt|benchmark|gtest|gmock|sqlite3|libpq-fe|mysql|hiredis|openssl)[./]' include |
+  leaks=$(grep -rnE '#include +[<"](asio|spdlog|fmt|benchmark|gtest|gmock|sqlite3|libpq-fe|mysql|hiredis|openssl|zookeeper|yaml-cpp)[./]' include |
     grep -vE '^include/simba/testkit/[^:]*:[0-9]+:#include <(gtest|gmock)/') &&
     { printf 'lint: public headers must not include these:\n%s\n' "$leaks" >&2; return 1; }
   scripts/build.sh dev --target all_verify_interface_header_sets

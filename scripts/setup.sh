@@ -6,9 +6,12 @@ set -euo pipefail
 
 build=(g++ cmake ninja-build libasio-dev libspdlog-dev libfmt-dev
        libsqlite3-dev libpq-dev libmariadb-dev libhiredis-dev libssl-dev
+       libzookeeper-mt-dev libyaml-cpp-dev libcli11-dev nlohmann-json3-dev
        libgtest-dev libgmock-dev libbenchmark-dev liblua5.1-0-dev)
 servers=(postgresql-15 mariadb-server redis-server redis-sentinel redis-tools
-         python3-redis openssl)
+         python3-redis openssl
+         libzookeeper-java libcurator-recipes-java default-jre-headless
+         pkg-config dpkg-dev)
 lint=(clang-format clang-tidy-16 cppcheck)
 coverage=(gcovr)
 fuzz=(clang libclang-rt-14-dev)

@@ -25,6 +25,14 @@ int main() {
 #include <simba/postgresql/postgresql_factory.hpp>
 
 int main() { return simba::postgresql::make_postgresql_factory({.user = "nobody"}) ? 0 : 1; }
+#elif defined(STORE_IS_redis)
+#include <simba/redis/redis_factory.hpp>
+
+int main() { return simba::redis::make_redis_factory({}) ? 0 : 1; }
+#elif defined(STORE_IS_zookeeper)
+#include <simba/zookeeper/zookeeper_factory.hpp>
+
+int main() { return simba::zookeeper::make_zookeeper_factory({}) ? 0 : 1; }
 #else
 #include <simba/mysql/mysql_factory.hpp>
 

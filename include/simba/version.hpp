@@ -1,0 +1,11 @@
+#pragma once
+
+#include <string_view>
+
+namespace simba {
+
+/// The version of Simba as "major.minor.patch", after semver.org. This line is its only place: the
+/// build, the packages and `simba --version` have it from here.
+inline constexpr std::string_view version = "0.1.0";
+
+}  // namespace simba

@@ -1,0 +1,7 @@
+set(kind --static)
+if(shared)
+  set(kind)
+endif()
+run_with_pkg_config("${prefix}" simba-memory SOURCE main.cpp PKG_CONFIG ${kind})
+run_with_pkg_config("${prefix}" simba-config SOURCE config.cpp PKG_CONFIG ${kind})
+run_with_pkg_config("${prefix}" simba SOURCE config.cpp PKG_CONFIG ${kind})

@@ -1,0 +1,8 @@
+fresh_folder(folder)
+run("${CMAKE_COMMAND}" -S "${sources}/embedded" -B "${folder}" -G "${generator}"
+  -D "CMAKE_CXX_COMPILER=${cxx}" -D "CMAKE_CXX_COMPILER_LAUNCHER=${launcher}"
+  # In few large files, which takes a quarter of the time.
+  -D CMAKE_UNITY_BUILD=ON -D CMAKE_UNITY_BUILD_BATCH_SIZE=12
+  -D "CMAKE_CXX_FLAGS=-O0" -D "simba_dir=${source_dir}")
+run("${CMAKE_COMMAND}" --build "${folder}" --target consumer)
+run("${folder}/consumer")
