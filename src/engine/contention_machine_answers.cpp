@@ -88,7 +88,8 @@ void ContentionMachine::guard_answered(const Answered& event, bool newest, Local
       std::max(renewal_after(counted_from, record.transition_left), now + plan_->retry_min);
   const bool extended = extend(record, counted_from, actions);
   // A store may have nothing new to tell yet; it need not be asked again and again.
-  next_attempt_ = extended ? due : std::max(due, now + plan_->lease() / 20);
+  const nanoseconds granted = std::min(record.transition_left, plan_->lease());
+  next_attempt_ = extended ? due : std::max(due, now + granted / 20);
   if (std::exchange(hinted_, false)) next_attempt_ = now;
 }
 

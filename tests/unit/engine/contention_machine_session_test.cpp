@@ -157,6 +157,20 @@ TEST(ContentionMachineSession, ARenewalThatHasNothingNewToTellIsNotRepeatedAtOnc
   EXPECT_EQ(driver.now() - renewed, 800ms) << "a twentieth of the lease";
 }
 
+TEST(ContentionMachineSession, TheLessIsGrantedTheSoonerItIsAskedAgain) {
+  MachineDriver driver = with_session();
+  LeaseRecord record = driver.mine(1);
+  record.counted_from = driver.now();
+  record.ttl_left = 1s;
+  record.transition_left = 2s;
+  driver.answer(driver.started(), record);
+  const Request guard = driver.renewing();
+  const LocalTime renewed = driver.now();
+  driver.answer(guard, record);
+  driver.renewing();
+  EXPECT_EQ(driver.now() - renewed, 100ms) << "a twentieth of what is granted";
+}
+
 TEST(ContentionMachineSession, ASuspensionThatTellsHowLongTheSessionIsSureExtendsTheLease) {
   MachineDriver driver = with_session();
   driver.own(3);

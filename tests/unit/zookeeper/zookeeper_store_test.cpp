@@ -25,18 +25,6 @@ TEST_F(ZooKeeperStoreTest, ConnectsAtTheFirstRequestWhichWaitsForIt) {
   EXPECT_TRUE(sent("create"));
 }
 
-TEST_F(ZooKeeperStoreTest, FailsWhatWaitsForTheFirstConnectionAfterItsTimeOut) {
-  const auto answers = acquire();
-  world.advance(5s);
-  ASSERT_THAT(*answers, SizeIs(1));
-  ASSERT_NE(answers->front().error(), nullptr);
-  EXPECT_THAT(answers->front().error()->what(), HasSubstr("no server of [127.0.0.1:2181]"));
-  EXPECT_THAT(*acquire(), SizeIs(1)) << "the next one does not wait";
-  connect();
-  acquire();
-  EXPECT_TRUE(sent("create"));
-}
-
 TEST_F(ZooKeeperStoreTest, ANodeIsCreatedAndThePlaceLookedAtTogether) {
   acquire();
   connect();
@@ -130,49 +118,6 @@ TEST_F(ZooKeeperStoreTest, WhereTheServerKnowsNoContainersParentsArePersistent) 
   EXPECT_EQ(first.kind, NodeKind::persistent);
 }
 
-TEST_F(ZooKeeperStoreTest, ALostAnswerToTheCreationIsSettledByTheUuid) {
-  const auto answers = acquire();
-  connect();
-  const std::string path = client().requests.front().path + "0000000004";
-  disconnect();
-  ASSERT_THAT(*answers, SizeIs(1));
-  EXPECT_NE(answers->front().error(), nullptr);
-  const auto again = acquire();
-  EXPECT_NE(again->front().error(), nullptr) << "not connected";
-  client().tell(Connected{.session = session_id, .timeout = timeout});
-  take("sync").done(Code::ok);  // the sign of life
-  EXPECT_FALSE(sent("create"));
-  const auto asked = acquire();
-  take("sync").done(Code::ok);  // so that this server knows what the last one did
-  take("children").listed(Code::ok, {name(path)});
-  const Request own = take("get");
-  EXPECT_EQ(own.path, path);
-  own.created(Code::ok, "me", stat(55));
-  take("children").listed(Code::ok, {name(path)});
-  ASSERT_THAT(*asked, SizeIs(1));
-  EXPECT_EQ(asked->front().record()->fencing_token, 55U);
-}
-
-TEST_F(ZooKeeperStoreTest, ACreationThatWasNotCarriedOutIsMadeAgain) {
-  acquire();
-  connect();
-  disconnect();
-  client().tell(Connected{.session = session_id, .timeout = timeout});
-  take("sync").done(Code::ok);
-  take("sync").done(Code::ok);
-  take("children").listed(Code::ok, {"_c_other-latch-0000000001"});
-  EXPECT_TRUE(sent("create"));
-}
-
-TEST_F(ZooKeeperStoreTest, ANodeOfAnotherSessionIsNotTakenForOurs) {
-  const auto answers = acquire();
-  connect();
-  const Request create = take("create");
-  create.created(Code::ok, create.path + "0000000001", stat(5, session_id + 1));
-  ASSERT_THAT(*answers, SizeIs(1));
-  EXPECT_NE(answers->front().error(), nullptr);
-}
-
 TEST_F(ZooKeeperStoreTest, ARenewalAsksNobodyAndTellsHowFarTheSessionIsProven) {
   own();
   const LocalTime begun = world.now();
@@ -190,78 +135,6 @@ TEST_F(ZooKeeperStoreTest, ARenewalAsksNobodyAndTellsHowFarTheSessionIsProven) {
   world.advance(1s);
   take("sync").done(Code::ok);
   EXPECT_EQ(guard()->front().record()->counted_from, begun + 1s);
-}
-
-TEST_F(ZooKeeperStoreTest, AnOwnerIsToldThatItsConnectionIsLostAndCanNotRenew) {
-  own();
-  watch();
-  disconnect();
-  ASSERT_THAT(notices, SizeIs(1));
-  EXPECT_EQ(notices[0].kind, Notice::Kind::suspended);
-  const auto answers = guard();
-  ASSERT_THAT(*answers, SizeIs(1));
-  ASSERT_NE(answers->front().error(), nullptr);
-  EXPECT_TRUE(answers->front().error()->passes());
-}
-
-TEST_F(ZooKeeperStoreTest, ConnectedAgainAnOwnerRenewsOnlyOnceItsNodeHasBeenSeen) {
-  const std::string path = own(100);
-  watch();
-  disconnect();
-  client().tell(Connected{.session = session_id, .timeout = timeout});
-  EXPECT_EQ(notices.back().kind, Notice::Kind::changed) << "so that it renews";
-  const auto answers = guard();
-  EXPECT_THAT(*answers, SizeIs(0));
-  take("children").listed(Code::ok, {name(path)});
-  ASSERT_THAT(*answers, SizeIs(1));
-  EXPECT_EQ(answers->front().record()->owner_id, "me");
-  EXPECT_EQ(answers->front().record()->fencing_token, 100U) << "the same ownership";
-}
-
-TEST_F(ZooKeeperStoreTest, ConnectedAgainAnOwnerWhoseNodeIsGoneIsToldSo) {
-  own();
-  watch();
-  disconnect();
-  client().tell(Connected{.session = session_id, .timeout = timeout});
-  const auto answers = guard();
-  take("children").listed(Code::ok, {"_c_a-latch-0000000009"});
-  EXPECT_EQ(notices.back().kind, Notice::Kind::revoked);
-  EXPECT_EQ(answers->front().record()->owner_id, "");
-}
-
-TEST_F(ZooKeeperStoreTest, AnEndedSessionRevokesAndBeginsANewOne) {
-  own();
-  watch();
-  world.advance(5s);
-  client().tell(Expired{});
-  EXPECT_TRUE(connector->clients[0]->closed);
-  EXPECT_THAT(connector->clients, SizeIs(2));
-  EXPECT_EQ(notices.back().kind, Notice::Kind::revoked);
-  const auto answers = acquire();
-  EXPECT_THAT(*answers, SizeIs(0)) << "waits for the new session";
-  client().tell(Connected{.session = session_id + 1, .timeout = timeout});
-  EXPECT_TRUE(sent("create"));
-}
-
-TEST_F(ZooKeeperStoreTest, ARemovalByHandRevokesAtOnce) {
-  const std::string path = own();
-  watch();
-  client().tell(NodeEvent{NodeEvent::Kind::removed, path});
-  ASSERT_THAT(notices, SizeIs(1));
-  EXPECT_EQ(notices[0].kind, Notice::Kind::revoked);
-}
-
-TEST_F(ZooKeeperStoreTest, ToStepDownAtOnceIsAnOption) {
-  ZooKeeperOptions changed = options();
-  changed.on_disconnect = OnDisconnect::step_down;
-  use(changed);
-  const std::string path = own();
-  watch();
-  disconnect();
-  EXPECT_EQ(notices.back().kind, Notice::Kind::revoked);
-  client().tell(Connected{.session = session_id, .timeout = timeout});
-  const Request remove = take("remove");
-  EXPECT_EQ(remove.path, path) << "it would keep the mutex for nobody";
 }
 
 TEST_F(ZooKeeperStoreTest, AReleaseRemovesTheNode) {
@@ -282,16 +155,6 @@ TEST_F(ZooKeeperStoreTest, AReleaseUnderAnotherTokenChangesNothingAndTellsTheRig
   EXPECT_EQ(answers->front().record()->fencing_token, 100U);
 }
 
-TEST_F(ZooKeeperStoreTest, AReleaseThatFailsIsMadeUpForWhenConnectedAgain) {
-  const std::string path = own(100);
-  const auto answers = release(100);
-  disconnect();
-  ASSERT_THAT(*answers, SizeIs(1));
-  EXPECT_NE(answers->front().error(), nullptr);
-  client().tell(Connected{.session = session_id, .timeout = timeout});
-  EXPECT_EQ(take("remove").path, path);
-}
-
 TEST_F(ZooKeeperStoreTest, OneThatStopsWhileItsNodeIsMadeLeavesNoneBehind) {
   acquire();
   connect();
@@ -301,20 +164,6 @@ TEST_F(ZooKeeperStoreTest, OneThatStopsWhileItsNodeIsMadeLeavesNoneBehind) {
   EXPECT_EQ(remove.path, path);
   remove.done(Code::ok);
   EXPECT_THAT(*answers, SizeIs(1));
-}
-
-TEST_F(ZooKeeperStoreTest, OneThatStopsInDoubtLooksForItsNodeAndRemovesIt) {
-  acquire();
-  connect();
-  const std::string path = client().requests.front().path + "0000000004";
-  release(0);
-  disconnect();
-  client().tell(Connected{.session = session_id, .timeout = timeout});
-  take("sync").done(Code::ok);
-  take("sync").done(Code::ok);
-  take("children").listed(Code::ok, {name(path)});
-  take("get").created(Code::ok, "me", stat(5));
-  EXPECT_EQ(take("remove").path, path);
 }
 
 TEST_F(ZooKeeperStoreTest, OneThatAsksAgainAfterAGrantGetsAnotherNodeAndSoAGreaterToken) {
@@ -327,15 +176,6 @@ TEST_F(ZooKeeperStoreTest, OneThatAsksAgainAfterAGrantGetsAnotherNodeAndSoAGreat
   EXPECT_EQ(answers->front().record()->fencing_token, 101U);
 }
 
-TEST_F(ZooKeeperStoreTest, NobodyIsGrantedAMutexWhileTheSessionIsNotProvenForLongEnough) {
-  own(100);
-  world.advance(8s);  // and no sign of life is answered
-  const auto answers = acquire();
-  const std::string second = answer_create("0000000002", 101);
-  while (sent("children")) take("children").listed(Code::ok, {name(second)});
-  EXPECT_THAT(*answers, SizeIs(0));
-}
-
 TEST_F(ZooKeeperStoreTest, AnOwnerUnderTheSameIdInAnotherSessionIsNotTakenForOurs) {
   const auto answers = acquire();
   connect();
@@ -345,25 +185,6 @@ TEST_F(ZooKeeperStoreTest, AnOwnerUnderTheSameIdInAnotherSessionIsNotTakenForOur
   ASSERT_THAT(*answers, SizeIs(1));
   ASSERT_NE(answers->front().error(), nullptr);
   EXPECT_THAT(answers->front().error()->what(), HasSubstr("same contender id [me]"));
-}
-
-TEST_F(ZooKeeperStoreTest, AMissingRightIsAnErrorThatNamesTheNode) {
-  const auto answers = acquire();
-  connect();
-  take("create").created(Code::no_auth, {}, {});
-  ASSERT_THAT(*answers, SizeIs(1));
-  EXPECT_EQ(answers->front().error()->kind(), ErrorKind::permission);
-  EXPECT_THAT(answers->front().error()->what(), HasSubstr("[/simba/m]"));
-}
-
-TEST_F(ZooKeeperStoreTest, RefusedCredentialsAreReportedAndTriedAgainLater) {
-  const auto answers = acquire();
-  client().tell(Failed{Error{ErrorKind::authentication, "refused"}});
-  ASSERT_THAT(*answers, SizeIs(1));
-  EXPECT_EQ(answers->front().error()->kind(), ErrorKind::authentication);
-  EXPECT_THAT(connector->clients, SizeIs(1));
-  world.advance(1min);
-  EXPECT_GT(connector->clients.size(), 1U);
 }
 
 TEST_F(ZooKeeperStoreTest, ClosingAnswersWhatWaitsAndEndsTheSession) {
@@ -385,78 +206,6 @@ TEST_F(ZooKeeperStoreTest, TheNodeOfTheServersIsNoMutex) {
   EXPECT_NO_THROW(store->check_names("zoo", "me"));
 }
 
-TEST_F(ZooKeeperStoreTest, ASessionThatIsLetInAgainAndAgainButNeverServedIsGivenUp) {
-  own();
-  watch();
-  for (int i = 0; i < 20 && connector->clients.size() == 1; ++i) {
-    disconnect();
-    world.advance(1s);
-    client().tell(Connected{.session = session_id, .timeout = timeout});
-  }
-  EXPECT_THAT(connector->clients, SizeIs(2));
-  EXPECT_TRUE(connector->clients[0]->closed);
-  EXPECT_EQ(notices.back().kind, Notice::Kind::revoked);
-}
-
-TEST_F(ZooKeeperStoreTest, ASessionThatEndsAsSoonAsItHasBegunIsNotFollowedByAnotherAtOnce) {
-  acquire();
-  connect();
-  client().tell(Expired{});
-  EXPECT_THAT(connector->clients, SizeIs(1));
-  world.advance(2s);
-  EXPECT_THAT(connector->clients, SizeIs(2));
-}
-
-TEST_F(ZooKeeperStoreTest, MoreNodesThanAServerTakesAreNotWatched) {
-  acquire();
-  connect();
-  client().requests.clear();
-  std::vector<std::unique_ptr<engine::Watch>> observers;
-  const std::string long_name(60, 'x');
-  std::size_t watches = 0;
-  for (int i = 100'000; i < 113'000; ++i) {
-    observers.push_back(store->watch({.mutex = long_name + std::to_string(i), .contender_id = {}},
-                                     [](const Notice&) {}));
-    take("children").listed(Code::no_node, {});
-    const Request exists = take("exists");
-    if (exists.watching == Watching::yes) ++watches;
-    exists.seen(Code::no_node, {});
-  }
-  EXPECT_GT(watches, 9'000U);
-  EXPECT_LT(watches, 10'000U) << "73 bytes each, at most 700,000";
-}
-
-TEST_F(ZooKeeperStoreTest, SomeoneBeforeOneThatLeadsMakesItLeave) {
-  const std::string path = own(100);
-  watch();
-  disconnect();
-  client().tell(Connected{.session = session_id, .timeout = timeout});
-  const auto answers = guard();
-  take("children").listed(Code::ok, {"_c_a-latch-0000000000", name(path)});
-  EXPECT_EQ(notices.back().kind, Notice::Kind::revoked);
-  ASSERT_THAT(*answers, SizeIs(1));
-  EXPECT_EQ(answers->front().record()->owner_id, "");
-  EXPECT_EQ(take("remove").path, path);
-}
-
-TEST_F(ZooKeeperStoreTest, SequenceNumbersThatNoLongerSortAreRefused) {
-  const auto answers = acquire();
-  connect();
-  const std::string path = answer_create("-2147483648", 5);
-  ASSERT_THAT(*answers, SizeIs(1));
-  ASSERT_NE(answers->front().error(), nullptr);
-  EXPECT_THAT(answers->front().error()->what(), HasSubstr("used up"));
-  EXPECT_EQ(take("remove").path, path);
-}
-
-TEST_F(ZooKeeperStoreTest, AnOwnerWhoseWatchBeginsAfterTheConnectionWasLostIsTold) {
-  own();
-  disconnect();
-  watch();
-  ASSERT_THAT(notices, SizeIs(1));
-  EXPECT_EQ(notices[0].kind, Notice::Kind::suspended);
-}
-
 TEST_F(ZooKeeperStoreTest, AHandlerMayBeTheLastToHoldTheStore) {
   auto last = std::make_shared<std::shared_ptr<void>>(std::move(attachment));
   store->retrieve(request(), [last](const engine::LeaseAnswer&) {});
@@ -464,42 +213,6 @@ TEST_F(ZooKeeperStoreTest, AHandlerMayBeTheLastToHoldTheStore) {
   connect();
   take("children").listed(Code::no_node, {});
   EXPECT_TRUE(client().closed);
-}
-
-TEST_F(ZooKeeperStoreTest, AWatchOnANodeThatWasNotThereIsNotCounted) {
-  acquire();
-  connect();
-  const std::string own = answer_create("0000099999", 102);
-  for (int i = 10'000; i < 25'000; ++i) {
-    const std::string gone = "_c_gone-latch-00000" + std::to_string(i);
-    take("children").listed(Code::ok, {name(own), gone});
-    const Request before = take("get");
-    ASSERT_EQ(before.watching, Watching::yes) << i;
-    if (i % 50 == 0) {  // a hundred in a row would look like a server out of its mind
-      before.created(Code::ok, "someone", stat(5, 5));
-      client().tell(NodeEvent{NodeEvent::Kind::removed, before.path});
-    } else {
-      before.created(Code::no_node, {}, {});
-    }
-  }
-}
-
-TEST_F(ZooKeeperStoreTest, AnOwnerWhoseNodeCanNotBeWatchedLooksAfterItOnceInASession) {
-  const std::string path = own();
-  watch();
-  client().tell(NodeEvent{NodeEvent::Kind::changed, path});  // the watch is used up
-  take("get").created(Code::connection_loss, {}, {});        // and not made again
-  int looks = 0;
-  for (int i = 0; i < 25; ++i) {
-    world.advance(1s);
-    while (sent("sync")) take("sync").done(Code::ok);
-    while (sent("children")) {
-      ++looks;
-      take("children").listed(Code::ok, {name(path)});
-      take("get").created(Code::connection_loss, {}, {});
-    }
-  }
-  EXPECT_GE(looks, 2);
 }
 
 }  // namespace
