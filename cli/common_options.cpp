@@ -4,8 +4,10 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <fcntl.h>
 #include <string_view>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <fmt/format.h>
 
@@ -56,13 +58,46 @@ config::Configuration from_url(const std::string& url, std::string_view origin) 
   try {
     return config::Configuration::from_url(url, config::process_environment());
   } catch (const Error& e) {
-    throw Error{e.kind(), fmt::format("{}: {}", origin, e.what())};
+    const std::string_view text = e.what();
+    if (text.starts_with("variable ")) throw;  // not the URL is wrong
+    throw Error{e.kind(), fmt::format("{}: {}", origin, text)};
   }
+}
+
+/// Says what the library can not know: where the name of the file is from.
+void check_readable(const std::string& file) {
+  if (::faccessat(AT_FDCWD, file.c_str(), R_OK, AT_EACCESS) == 0) return;
+  if (errno == EACCES) {
+    throw Failure{ExitCode::refused,
+                  fmt::format("{}: this user may not read the file that --config names; let it "
+                              "read the file, or name another",
+                              file)};
+  }
+  if (errno == ENOENT) {
+    throw Failure{
+        ExitCode::configuration,
+        fmt::format("{}: there is no such file; check the path that --config gives", file)};
+  }
+}
+
+/// Where the switch is that is off.
+std::string switched_off(const CommonOptions& options) {
+  if (!variable("SIMBA_ENABLED").empty()) {
+    return "simba is switched off by the variable SIMBA_ENABLED, which stands for simba.enabled; "
+           "unset it";
+  }
+  return fmt::format(
+      "simba is switched off by simba.enabled in {}; set it to true there, or "
+      "SIMBA_ENABLED=true",
+      options.config.value_or("the configuration"));
 }
 
 config::Configuration chosen(const CommonOptions& options) {
   if (options.backend) return from_url(*options.backend, "--backend");
-  if (options.config) return config::Configuration::from_file(*options.config);
+  if (options.config) {
+    check_readable(*options.config);
+    return config::Configuration::from_file(*options.config);
+  }
   const std::string url = variable("SIMBA_BACKEND");
   return url.empty() ? from_url(default_url(), "the default store")
                      : from_url(url, "SIMBA_BACKEND");
@@ -85,12 +120,15 @@ std::filesystem::path default_database() {
 }
 
 void CommonOptions::add_to(CLI::App& app) {
-  constexpr auto group = "Common options";
+  const std::string group{common_group};
   auto* url =
       app.add_option("-b,--backend", backend,
                      "The store, e.g. redis://host, postgresql://user@host/db, sqlite:/path "
-                     "(default: SIMBA_BACKEND, else SQLite in the user's state folder)");
-  auto* file = app.add_option("--config", config, "A YAML file that names the store (simba.yaml)");
+                     "(default: SIMBA_BACKEND, also before --config, else SQLite in the user's "
+                     "state folder)");
+  auto* file =
+      app.add_option("--config", config,
+                     "A YAML file that names the store (simba.yaml), unless SIMBA_BACKEND does");
   auto* name = app.add_option("-m,--mutex", mutex, "The name of the mutex");
   auto* who = app.add_option("--id", id, "The contender id (default: one of this process)");
   auto* lease = app.add_option("--ttl", ttl, "The owner renews within this time, e.g. 10s");
@@ -109,9 +147,10 @@ void CommonOptions::add_to(CLI::App& app) {
 }
 
 config::Configuration CommonOptions::load() const {
+  if (mutex) static_cast<void>(need_mutex());
   config::Configuration configuration = chosen(*this);
   if (!configuration.enabled()) {
-    throw Failure{ExitCode::configuration, "simba is switched off by the setting simba.enabled"};
+    throw Failure{ExitCode::configuration, switched_off(*this)};
   }
   if (ttl) configuration.set("ttl", *ttl, "--ttl");
   if (transition) configuration.set("transition", *transition, "--transition");
@@ -120,7 +159,14 @@ config::Configuration CommonOptions::load() const {
 
 const std::string& CommonOptions::need_mutex() const {
   if (!mutex) throw UsageError{"which mutex? name it by -m NAME"};
+  if (mutex->find_first_not_of(" \t\r\n") == std::string::npos) {
+    throw UsageError{"the name of the mutex after -m is blank; it needs a letter or digit"};
+  }
   return *mutex;
+}
+
+bool CommonOptions::passes_over_config() const {
+  return config && !backend && !variable("SIMBA_BACKEND").empty();
 }
 
 std::string CommonOptions::contender_id() const {

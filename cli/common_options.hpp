@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "simba/config/configuration.hpp"
 
@@ -11,6 +12,9 @@ class App;
 }
 
 namespace simba::cli {
+
+/// Under which help texts show them.
+inline constexpr std::string_view common_group = "Common options";
 
 /// The options of all commands. They may stand before or after the name of the command.
 struct CommonOptions {
@@ -28,10 +32,13 @@ struct CommonOptions {
 
   /// The store to use: --backend, else SIMBA_BACKEND, else --config, else SQLite in the user's
   /// state folder, which is made. Throws Error of kind `configuration`; Failure where simba.enabled
-  /// is off.
+  /// is off or the file can not be read; UsageError where --mutex is blank.
   config::Configuration load() const;
 
-  /// --mutex. Throws UsageError where it is missing.
+  /// Whether SIMBA_BACKEND names the store although --config is given.
+  bool passes_over_config() const;
+
+  /// --mutex. Throws UsageError where it is missing or blank.
   const std::string& need_mutex() const;
 
   /// --id, else a new one of this host and process.

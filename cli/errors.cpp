@@ -10,7 +10,7 @@ std::string_view advice(ErrorKind kind) noexcept {
     case ErrorKind::unavailable:
     case ErrorKind::timeout:
     case ErrorKind::in_doubt:
-      return "is the store running, and is its address right? \"simba doctor\" looks closer";
+      return unavailable_advice;
     case ErrorKind::authentication:
       return "check user and password of the store";
     case ErrorKind::permission:
@@ -51,7 +51,10 @@ ExitCode exit_code_of(ErrorKind kind) noexcept {
 
 std::string explain(const Error& error) {
   std::string text = error.what();
-  if (const auto hint = advice(error.kind()); !hint.empty()) {
+  // SQLite says itself which rights a user needs.
+  const bool says_it = error.kind() == ErrorKind::permission &&
+                       text.find("this user must be able") != std::string::npos;
+  if (const auto hint = advice(error.kind()); !hint.empty() && !says_it) {
     text += "\n  ";
     text += hint;
   }

@@ -2,6 +2,7 @@
 
 #include <stdexcept>
 #include <string>
+#include <string_view>
 
 #include "cli/exit_codes.hpp"
 #include "simba/core/error.hpp"
@@ -24,6 +25,10 @@ class UsageError : public Failure {
  public:
   explicit UsageError(const std::string& message) : Failure{ExitCode::usage, message} {}
 };
+
+/// What to do where the store can not be reached.
+inline constexpr std::string_view unavailable_advice =
+    "is the store running, and is its address right? \"simba doctor\" looks closer";
 
 ExitCode exit_code_of(ErrorKind kind) noexcept;
 

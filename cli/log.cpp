@@ -1,10 +1,29 @@
 #include "cli/log.hpp"
 
+#include <atomic>
 #include <string>
 #include <unistd.h>
 
+#include "cli/output.hpp"
+
 namespace simba::cli {
 namespace {
+
+std::atomic<bool> as_objects = false;
+
+std::string_view name_of(LogLevel level) noexcept {
+  switch (level) {
+    case LogLevel::debug:
+      return "debug";
+    case LogLevel::info:
+      return "info";
+    case LogLevel::warn:
+      return "warning";
+    case LogLevel::error:
+      break;
+  }
+  return "error";
+}
 
 class ErrorStreamLog final : public Logger {
  public:
@@ -15,8 +34,9 @@ class ErrorStreamLog final : public Logger {
   void log(LogLevel level, std::string_view message) noexcept override {
     if (!enabled(level)) return;
     try {
-      std::string line{"simba: "};
-      line += message;
+      std::string line =
+          as_objects ? to_line({{"event", "log"}, {"level", name_of(level)}, {"message", message}})
+                     : "simba: " + std::string{message};
       line += '\n';
       // One write a line, so that the lines of several processes do not mix.
       [[maybe_unused]] const auto ignored = ::write(STDERR_FILENO, line.data(), line.size());
@@ -34,6 +54,8 @@ LogLevel least_level(int verbosity, LogLevel quiet) noexcept {
 }
 
 }  // namespace
+
+void log_objects() noexcept { as_objects = true; }
 
 std::shared_ptr<Logger> make_log(int verbosity, LogLevel quiet) {
   return std::make_shared<ErrorStreamLog>(least_level(verbosity, quiet));

@@ -7,6 +7,9 @@
 
 namespace simba::cli {
 
+/// From here on lines of the log are objects, as --json asks: event, level, message.
+void log_objects() noexcept;
+
 /// The library's log on standard error, each line with "simba: " in front. `verbosity`: 0 shows
 /// what is at least `quiet`, 1 also information, 2 all.
 std::shared_ptr<Logger> make_log(int verbosity, LogLevel quiet = LogLevel::error);

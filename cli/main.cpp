@@ -5,11 +5,14 @@
 #include <exception>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <utility>
 #include <vector>
 
 #include "cli/command.hpp"
 #include "cli/errors.hpp"
+#include "cli/log.hpp"
+#include "cli/usage.hpp"
 #include "simba/version.hpp"
 
 namespace simba::cli {
@@ -59,23 +62,51 @@ std::vector<Entry> add_commands(CLI::App& app) {
   return entries;
 }
 
-int usage_error(Output& output, const std::string& message) {
+/// `command` is empty where there is none.
+int usage_error(Output& output, const std::string& message, const std::string& command = {}) {
   const int code = to_int(ExitCode::usage);
-  output.error(message + " (\"simba --help\" lists commands and options)", code);
+  output.error(command.empty() ? message + " (\"simba --help\" lists commands and options)"
+                               : message + " (\"simba " + command + " --help\" lists options)",
+               code);
   return code;
 }
 
-int perform(Command& command, const Invocation& invocation, Output& output) {
+/// A result that nobody can read is no success.
+int checked(int code, Output& output) {
+  if (output.failure() == 0 || code != to_int(ExitCode::success)) return code;
+  const int failed = to_int(ExitCode::internal);
+  output.error(
+      "can not write to standard output: " + std::generic_category().message(output.failure()) +
+          "; is there room where it goes to?",
+      failed);
+  return failed;
+}
+
+/// Which store it is, and what to do, where that was not said.
+std::string with_advice(const Failure& failure, const CommonOptions& options) {
+  std::string text = failure.what();
+  if (failure.code() != ExitCode::unavailable || text.find("simba doctor") != std::string::npos) {
+    return text;
+  }
+  try {
+    text += " (" + options.load().description() + ")";
+  } catch (const std::exception&) {  // NOLINT(bugprone-empty-catch): then without
+  }
+  return text + "\n  " + std::string{unavailable_advice};
+}
+
+int perform(Command& command, const std::string& name, const Invocation& invocation,
+            Output& output) {
   const auto fail = [&](ExitCode code, std::string_view message) {
     output.error(message, to_int(code));
     return to_int(code);
   };
   try {
-    return command.run(invocation, output);
+    return checked(command.run(invocation, output), output);
   } catch (const UsageError& e) {
-    return usage_error(output, e.what());
+    return usage_error(output, e.what(), name);
   } catch (const Failure& e) {
-    return fail(e.code(), e.what());
+    return fail(e.code(), with_advice(e, invocation.options));
   } catch (const Error& e) {
     return fail(exit_code_of(e.kind()), explain(e));
   } catch (const std::exception& e) {
@@ -91,36 +122,45 @@ int run_program(int argc, char** argv) {
   const auto& ours = arguments.ours;
   Output output{std::find(ours.begin(), ours.end(), "--json") != ours.end() ? Output::Form::json
                                                                             : Output::Form::text};
+  if (output.json()) log_objects();
 
   CLI::App app{"Distributed mutual exclusion, leader election and leader-only scheduling", "simba"};
   app.footer(std::string{footer});
   app.set_version_flag("-V,--version", "simba " + std::string{simba::version});
   app.require_subcommand(1);
   app.fallthrough();
-  app.get_formatter()->column_width(32);
+  app.formatter(make_help_formatter());
   invocation.options.add_to(app);
   const std::vector<Entry> entries = add_commands(app);
 
   try {
     std::vector<std::string> reversed{ours.rbegin(), ours.rend()};
     app.parse(reversed);
-  } catch (const CLI::Success& e) {  // --help, --version
-    return app.exit(e);
-  } catch (const CLI::RequiredError& e) {
-    const auto rest = app.remaining();
-    return usage_error(output, rest.empty() ? e.what() : "there is no command " + rest.front());
+  } catch (const CLI::CallForVersion& e) {
+    output.result(e.what(), {{"version", simba::version}});
+    return checked(to_int(ExitCode::success), output);
+  } catch (const CLI::Success&) {  // --help
+    output.page(app.help());
+    return checked(to_int(ExitCode::success), output);
   } catch (const CLI::ParseError& e) {
-    return usage_error(output, e.what());
+    const auto begun = app.get_subcommands();
+    return usage_error(output, usage_message(app, e), begun.empty() ? "" : begun[0]->get_name());
   }
 
   const auto chosen = std::find_if(entries.begin(), entries.end(),
                                    [](const Entry& entry) { return entry.app->parsed(); });
   if (chosen == entries.end()) return usage_error(output, "a command is missing");
+  const std::string name = chosen->app->get_name();
   if (arguments.divided && !chosen->command->takes_words()) {
-    return usage_error(output, chosen->app->get_name() + " takes nothing after \"--\"");
+    return usage_error(output, name + " takes nothing after \"--\"", name);
   }
   invocation.words = std::move(arguments.words);
-  return perform(*chosen->command, invocation, output);
+  if (invocation.options.passes_over_config()) {
+    const std::string text = "SIMBA_BACKEND is set, so what " + *invocation.options.config +
+                             " says of stores does not count; unset it to use the file";
+    output.note(text, {{"event", "config_passed_over"}, {"message", text}});
+  }
+  return perform(*chosen->command, name, invocation, output);
 }
 
 }  // namespace

@@ -18,16 +18,17 @@ bool no_colour() {
   return value != nullptr && *value != '\0';
 }
 
-/// At once and unbuffered: what a CMD prints comes after it.
-void write_all(int file, std::string_view text) {
+/// At once and unbuffered: what a CMD prints comes after it. Returns the error, or 0.
+int write_all(int file, std::string_view text) {
   while (!text.empty()) {
     const auto count = ::write(file, text.data(), text.size());
     if (count < 0) {
       if (errno == EINTR) continue;
-      return;
+      return errno;
     }
     text.remove_prefix(static_cast<std::size_t>(count));
   }
+  return 0;
 }
 
 }  // namespace
@@ -43,9 +44,15 @@ Output::Output(Form form)
       live_notes_{form == Form::text && may_draw_on(STDERR_FILENO) && !no_colour()} {}
 
 void Output::result(std::string_view text, const Json& object) {
-  const std::string line = (json() ? to_line(object) : std::string{text}) + "\n";
+  write_result((json() ? to_line(object) : std::string{text}) + "\n");
+}
+
+void Output::page(std::string_view text) { write_result(text); }
+
+void Output::write_result(std::string_view text) {
   const std::lock_guard lock{mutex_};
-  write_all(STDOUT_FILENO, line);
+  const int error = write_all(STDOUT_FILENO, text);
+  if (error != 0 && error != EPIPE) failure_ = error;
 }
 
 void Output::note(std::string_view text, const Json& object) { write_note(text, object, "\n"); }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <mutex>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -35,6 +36,13 @@ class Output {
   /// A result: the text, or with --json the object.
   void result(std::string_view text, const Json& object);
 
+  /// A text as it is, with --json too.
+  void page(std::string_view text);
+
+  /// Why a result could not be written, as `errno` says it; 0: nothing is missing. That the reader
+  /// has gone does not count.
+  int failure() const noexcept { return failure_; }
+
   /// A remark: "simba: text", or with --json the object.
   void note(std::string_view text, const Json& object);
 
@@ -51,6 +59,7 @@ class Output {
   void error(std::string_view message, int exit_code);
 
  private:
+  void write_result(std::string_view text);
   void write_note(std::string_view text, const Json& object, std::string_view end);
 
   // constant after construction
@@ -60,6 +69,7 @@ class Output {
   const bool live_notes_;
 
   std::mutex mutex_;
+  std::atomic<int> failure_ = 0;
   bool replaceable_ = false;  // guarded by mutex_: the last note is to be replaced
 };
 

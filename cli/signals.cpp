@@ -30,10 +30,7 @@ Signals::Signals() {
   if (file_ < 0) throw std::system_error{errno, std::generic_category(), "signalfd"};
 }
 
-Signals::~Signals() {
-  ::close(file_);
-  ::pthread_sigmask(SIG_SETMASK, &original_, nullptr);
-}
+Signals::~Signals() { ::close(file_); }
 
 std::optional<int> Signals::next() noexcept {
   signalfd_siginfo signal{};

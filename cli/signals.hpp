@@ -14,7 +14,7 @@ class Signals {
   /// Throws std::system_error.
   Signals();
 
-  /// Puts the mask back.
+  /// Does not put the mask back: one that comes late must not change how the program ends.
   ~Signals();
   Signals(const Signals&) = delete;
   Signals& operator=(const Signals&) = delete;

@@ -11,6 +11,7 @@
 #include "cli/duration.hpp"
 #include "cli/errors.hpp"
 #include "cli/exit_codes.hpp"
+#include "cli/printable.hpp"
 #include "simba/core/clock.hpp"
 
 namespace simba::cli {
@@ -48,15 +49,16 @@ class WaitNotes {
                 {"owner", news.owner},
                 {"waited_ms", std::chrono::duration_cast<milliseconds>(waited).count()}};
     if (news.error) object["error"] = news.error->what();
-    output_.passing_note(fmt::format("waiting for mutex \"{}\"{}{}", candidate_.mutex(), reason,
-                                     output_.live_notes() ? ", " + to_text(waited) : ""),
-                         object);
+    const std::string time = output_.live_notes() ? ", " + to_text(waited) : "";
+    output_.passing_note(
+        fmt::format("waiting for mutex \"{}\"{}{}", printable(candidate_.mutex()), reason, time),
+        object);
   }
 
  private:
   static std::string reason_of(const Candidate::News& news) {
     if (news.error) return fmt::format(": {}", news.error->what());
-    if (!news.owner.empty()) return fmt::format(", owned by {}", news.owner);
+    if (!news.owner.empty()) return fmt::format(", owned by {}", printable(news.owner));
     return news.answered ? "" : ": no answer from the store yet";
   }
 
@@ -67,9 +69,9 @@ class WaitNotes {
 };
 
 Failure not_acquired(const Candidate& candidate, const Candidate::News& news, milliseconds limit) {
-  std::string text = fmt::format("mutex \"{}\" was not acquired", candidate.mutex());
+  std::string text = fmt::format("mutex \"{}\" was not acquired", printable(candidate.mutex()));
   if (limit > 0ms) text += fmt::format(" within {}", to_text(limit));
-  if (!news.owner.empty()) text += fmt::format("; {} owns it", news.owner);
+  if (!news.owner.empty()) text += fmt::format("; {} owns it", printable(news.owner));
   return Failure{ExitCode::not_acquired, text};
 }
 

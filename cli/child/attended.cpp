@@ -1,6 +1,7 @@
 #include "cli/child/attended.hpp"
 
 #include <array>
+#include <csignal>
 #include <poll.h>
 
 #include "cli/child/lease_keeper.hpp"
@@ -8,17 +9,25 @@
 
 namespace simba::cli {
 
-Child::Event run_attended(const Program& program, const Attendance& attendance) {
+AttendedEnd run_attended(const Program& program, const Attendance& attendance) {
   const WakeUp wake_up;
   Child child{program, attendance.lease_end(), attendance.kill_after};
   const std::stop_callback wake{attendance.stop, [&] { wake_up.wake(); }};
+  bool wants_terminal = false;
   for (bool stopping = false;;) {
     if (!stopping && attendance.stop.stop_requested()) {
       stopping = true;
       child.end(attendance.grace());
     }
     while (const auto event = child.next()) {
-      if (event->kind == Child::Event::Kind::ended) return *event;
+      if (event->kind == Child::Event::Kind::ended) {
+        return {.child = *event, .wants_terminal = wants_terminal};
+      }
+      if (event->kind != Child::Event::Kind::stopped) continue;
+      // It would wait for ever. Whoever stops it by another signal knows why.
+      if (event->value != SIGTTIN && event->value != SIGTTOU) continue;
+      wants_terminal = stopping = true;
+      child.end(attendance.kill_after);
     }
     const LocalTime lease_end = attendance.lease_end();
     child.extend(lease_end);

@@ -16,8 +16,13 @@ struct Attendance {
   std::function<std::chrono::milliseconds()> grace{};  ///< from TERM to KILL when `stop` fires
 };
 
+struct AttendedEnd {
+  Child::Event child{};         ///< of kind `ended`
+  bool wants_terminal = false;  ///< it was ended since it can not have the terminal
+};
+
 /// Runs a program that needs no terminal and waits for its end, on any thread. Throws Failure where
 /// it can not be executed.
-Child::Event run_attended(const Program& program, const Attendance& attendance);
+AttendedEnd run_attended(const Program& program, const Attendance& attendance);
 
 }  // namespace simba::cli

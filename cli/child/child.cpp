@@ -16,6 +16,7 @@
 
 #include <fmt/format.h>
 
+#include "cli/child/family.hpp"
 #include "cli/errors.hpp"
 #include "cli/exit_codes.hpp"
 #include "simba/core/clock.hpp"
@@ -95,7 +96,8 @@ int exit_code_of_status(int status) noexcept {
   return WIFSIGNALED(status) ? exit_code_of_signal(WTERMSIG(status)) : WEXITSTATUS(status);
 }
 
-Child::Child(const Program& program, LocalTime lease_end, std::chrono::nanoseconds kill_after) {
+Child::Child(const Program& program, LocalTime lease_end, std::chrono::nanoseconds kill_after)
+    : name_{program.words.front()}, kill_after_{kill_after} {
   // Everything that the guardian needs is made here: after the fork it has system calls only.
   auto words = program.words;
   auto lines = environment_with(program.variables);
@@ -130,41 +132,28 @@ Child::Child(const Program& program, LocalTime lease_end, std::chrono::nanosecon
                           .ignores_pipe = program.ignores_pipe};
   guardian_ = ::fork();
   if (guardian_ == 0) run_guardian(plan);
-  try {
-    if (guardian_ < 0) fail("fork");
-    wait_until_started(program.words.front());
-  } catch (...) {
-    ended_ = true;
-    reap_guardian();
+  if (guardian_ < 0) {
+    const int error = errno;
     ::close(channel_);
     ::munmap(shared_, sizeof(Shared));
-    throw;
+    throw std::system_error{error, std::generic_category(), "fork"};
   }
 }
 
 Child::~Child() {
   if (!ended_) {
     ::shutdown(channel_, SHUT_WR);
-    for (;;) {
-      const auto event = next();
-      if (event && event->kind == Event::Kind::ended) break;
-      pollfd wait{channel_, POLLIN, 0};
-      if (!event) ::poll(&wait, 1, -1);
+    expect_end(kill_after_);
+    try {
+      while (!ended_) {
+        pollfd wait{channel_, POLLIN, 0};
+        if (!next()) ::poll(&wait, 1, static_cast<int>(look_at_end.count()));
+      }
+    } catch (const Failure&) {  // it has not even begun
     }
   }
   ::close(channel_);
   ::munmap(shared_, sizeof(Shared));
-}
-
-void Child::wait_until_started(const std::string& name) {
-  Report report;
-  ssize_t size = 0;
-  do {
-    size = ::recv(channel_, &report, sizeof report, 0);
-  } while (size < 0 && errno == EINTR);
-  if (size != sizeof report) throw Failure{ExitCode::internal, "the guardian process was killed"};
-  if (report.kind == Report::Kind::failed) throw not_executed(name, report.value);
-  group_ = report.value;
 }
 
 std::optional<Child::Event> Child::next() {
@@ -175,23 +164,47 @@ std::optional<Child::Event> Child::next() {
   const auto size = ::recv(channel_, &report, sizeof report, MSG_DONTWAIT);
   if (size < 0 && (errno == EAGAIN || errno == EINTR)) return std::nullopt;
   if (size <= 0) return end_unguarded();
-  if (report.kind == Report::Kind::stopped) {
-    return Event{.kind = Event::Kind::stopped, .value = report.value};
+  switch (report.kind) {
+    case Report::Kind::forked:
+      group_ = report.value;
+      return next();
+    case Report::Kind::started:
+      return Event{.kind = Event::Kind::started};
+    case Report::Kind::stopped:
+      return Event{.kind = Event::Kind::stopped, .value = report.value};
+    case Report::Kind::failed:
+    case Report::Kind::ended:
+      break;
   }
   ended_ = true;
   reap_guardian();
-  return Event{
-      .value = report.value, .leftovers = report.leftovers != 0, .forced = report.forced != 0};
+  if (report.kind == Report::Kind::failed) throw not_executed(name_, report.value);
+  return Event{.value = report.value,
+               .leftovers = report.leftovers != 0,
+               .forced = report.forced != 0,
+               .survivors = report.survivors != 0};
 }
 
-/// The kernel has killed CMD with its guardian; the rest of the group has become our child.
+/// The kernel has killed CMD with its guardian; what else there is has become our child.
 Child::Event Child::end_unguarded() noexcept {
   Event event{.value = SIGKILL, .unguarded = true};
-  while (::kill(-group_, SIGKILL) == 0) {
+  // The guardian is gone, or about to be: nothing new comes from it.
+  while (guardian_ > 0 && ::waitpid(guardian_, nullptr, 0) < 0 && errno == EINTR) {
+  }
+  guardian_ = -1;
+  while (group_ > 0) {
+    const bool refused = ::kill(-group_, SIGKILL) != 0 && errno == EPERM;
+    const bool grouped = refused || ::kill(-group_, 0) == 0;
     int status = 0;
-    const pid_t process = ::waitpid(-group_, &status, WNOHANG);
-    if (process == group_) event.value = status;
-    if (process <= 0) ::poll(nullptr, 0, 1);
+    pid_t process = 0;
+    while ((process = ::waitpid(-1, &status, WNOHANG)) > 0) {
+      if (process == group_) event.value = status;
+    }
+    if (!grouped && process < 0) break;
+    const Family family = look_at_family(group_, SIGKILL);
+    event.survivors = family.known ? family.foreign : refused;
+    if (family.known ? !family.living : !grouped || refused) break;
+    ::poll(nullptr, 0, static_cast<int>(look_at_end.count()));
   }
   ended_ = true;
   reap_guardian();
@@ -212,8 +225,12 @@ void Child::extend(LocalTime lease_end) noexcept {
 void Child::signal(int number) noexcept { order({.kind = Order::Kind::signal, .value = number}); }
 
 void Child::end(std::chrono::milliseconds kill_after) noexcept {
-  overdue_at_ = std::min(overdue_at_, make_system_clock()->now() + kill_after * 4 / 3);
+  expect_end(kill_after);
   order({.kind = Order::Kind::end, .value = static_cast<std::int32_t>(kill_after.count())});
+}
+
+void Child::expect_end(std::chrono::nanoseconds kill_after) noexcept {
+  overdue_at_ = std::min(overdue_at_, make_system_clock()->now() + kill_after * 4 / 3);
 }
 
 void Child::order(const Order& order) noexcept {

@@ -32,8 +32,8 @@ struct Program {
 /// in a process at a time.
 class Child {
  public:
-  /// Starts it and waits until it runs. `kill_after`: from TERM to KILL when the lease is over.
-  /// Throws Failure: 126 or 127 where it can not be executed, 76 where the lease is over.
+  /// Begins to start it. `kill_after`: from TERM to KILL when the lease is over. It does not begin
+  /// to run when the lease is over, or after `end()`.
   Child(const Program& program, LocalTime lease_end, std::chrono::nanoseconds kill_after);
 
   /// Ends the group, if it still runs, and waits for that.
@@ -46,6 +46,7 @@ class Child {
 
   struct Event {
     enum class Kind {
+      started,  ///< it runs
       stopped,  ///< by signal `value`
       ended,    ///< with wait status `value`; nothing of its group is left
     };
@@ -54,9 +55,11 @@ class Child {
     bool leftovers = false;  ///< it had left processes behind, which were ended
     bool forced = false;     ///< it was told to end, by `end()` or since its lease was over
     bool unguarded = false;  ///< the guardian was killed; so the group was, too
+    bool survivors = false;  ///< it has processes of other users, which could not be ended
   };
 
-  /// What has happened; empty: nothing new. Does not wait, unless the guardian was killed.
+  /// What has happened; empty: nothing new. Does not wait, unless the guardian was killed. Throws
+  /// Failure: 126 or 127 where it can not be executed, 76 where it was to end before.
   std::optional<Event> next();
 
   /// The group may run on until `lease_end`.
@@ -69,14 +72,17 @@ class Child {
   /// on: it notices when the guardian does not do so.
   void end(std::chrono::milliseconds kill_after) noexcept;
 
+  /// -1 until it is known.
   pid_t group() const noexcept { return group_; }
 
  private:
   void order(const Order& order) noexcept;
-  void wait_until_started(const std::string& name);
+  void expect_end(std::chrono::nanoseconds kill_after) noexcept;
   Event end_unguarded() noexcept;
   void reap_guardian() noexcept;
 
+  const std::string name_;
+  const std::chrono::nanoseconds kill_after_;
   Shared* shared_ = nullptr;
   int channel_ = -1;
   pid_t guardian_ = -1;

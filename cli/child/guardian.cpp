@@ -11,6 +11,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "cli/child/family.hpp"
+
 namespace simba::cli {
 namespace {
 
@@ -18,6 +20,7 @@ using Nanoseconds = LocalTime::rep;
 
 constexpr Nanoseconds forever = never.time_since_epoch().count();
 constexpr Nanoseconds look_again = 5'000'000;
+constexpr Nanoseconds look_closer = 10'000'000;  // at every process there is
 constexpr Nanoseconds linger = 1'000'000'000;
 
 Nanoseconds now() noexcept {
@@ -58,7 +61,7 @@ class Guardian {
  public:
   explicit Guardian(const GuardianPlan& plan) noexcept : plan_{plan} {}
 
-  /// True when CMD runs.
+  /// True when there is something to guard.
   bool start() noexcept;
   void guard() noexcept;
 
@@ -67,26 +70,34 @@ class Guardian {
   Nanoseconds wake_at() const noexcept;
   void obey() noexcept;
   void reap() noexcept;
+  void look_at_start() noexcept;
   void look_at_clock() noexcept;
+  bool all_is_gone() noexcept;
   void end(Nanoseconds kill_after) noexcept;
   void report(const Report& report) const noexcept {
     ::send(plan_.channel, &report, sizeof report, MSG_NOSIGNAL);
   }
   void signal_group(int number) const noexcept { ::kill(-group_, number); }
-  bool group_is_gone() const noexcept { return ::kill(-group_, 0) != 0 && errno == ESRCH; }
   Nanoseconds lease_end() const noexcept { return plan_.shared->lease_end.load(); }
 
   const GuardianPlan& plan_;
   int children_ = -1;  // tells of SIGCHLD
   int clock_ = -1;
-  pid_t group_ = -1;       // that of CMD, which has the same number
+  int failure_ = -1;        // tells why CMD can not be executed, and, closed, that it is
+  pid_t group_ = -1;        // that of CMD, which has the same number
+  bool starting_ = false;   // CMD is not executed yet
+  bool cancelled_ = false;  // nor will it be
+  bool childless_ = false;
   bool orphaned_ = false;  // simba is gone
   bool ended_ = false;     // CMD is
-  int status_ = 0;
+  int status_ = SIGKILL;
   bool ending_ = false;
+  bool killing_ = false;
   bool leftovers_ = false;
   bool forced_ = false;
+  bool survivors_ = false;
   Nanoseconds kill_at_ = forever;
+  Nanoseconds look_closer_at_ = 0;
   Nanoseconds linger_until_ = forever;
 };
 
@@ -111,25 +122,17 @@ bool Guardian::start() noexcept {
   }
   int failure[2] = {-1, -1};
   const pid_t guardian = ::getpid();
-  if (children_ < 0 || clock_ < 0 || ::pipe2(failure, O_CLOEXEC) != 0 || (group_ = ::fork()) < 0) {
+  if (children_ < 0 || clock_ < 0 || ::pipe2(failure, O_CLOEXEC | O_NONBLOCK) != 0 ||
+      (group_ = ::fork()) < 0) {
     report({.kind = Report::Kind::failed, .value = errno});
     return false;
   }
   if (group_ == 0) become_command(plan_, guardian, failure[1]);
   ::setpgid(group_, group_);
   ::close(failure[1]);
-  int error = 0;
-  ssize_t size = 0;
-  do {
-    size = ::read(failure[0], &error, sizeof error);
-  } while (size < 0 && errno == EINTR);
-  ::close(failure[0]);
-  if (size != 0) {
-    ::waitpid(group_, nullptr, 0);
-    report({.kind = Report::Kind::failed, .value = error});
-    return false;
-  }
-  report({.kind = Report::Kind::started, .value = group_});
+  failure_ = failure[0];
+  starting_ = true;
+  report({.kind = Report::Kind::forked, .value = group_});
   return true;
 }
 
@@ -138,17 +141,51 @@ void Guardian::guard() noexcept {
     wait_for_news();
     if (!orphaned_) obey();
     reap();
-    if (ended_ && group_is_gone()) break;
+    if (starting_) look_at_start();
+    if (all_is_gone()) break;
     look_at_clock();
   }
+  if (cancelled_) return report({.kind = Report::Kind::failed, .value = ECANCELED});
   report({.kind = Report::Kind::ended,
           .value = status_,
           .leftovers = leftovers_ ? 1 : 0,
-          .forced = forced_ ? 1 : 0});
+          .forced = forced_ ? 1 : 0,
+          .survivors = survivors_ ? 1 : 0});
+}
+
+/// One that has died before it was executed has started too: it ends as the signal says.
+void Guardian::look_at_start() noexcept {
+  int error = 0;
+  const auto size = ::read(failure_, &error, sizeof error);
+  if (size < 0) return;
+  ::close(failure_);
+  failure_ = -1;
+  starting_ = false;
+  if (cancelled_) return;
+  if (size == 0) return report({.kind = Report::Kind::started});
+  ::waitpid(group_, nullptr, 0);
+  report({.kind = Report::Kind::failed, .value = error});
+  ::_exit(0);
+}
+
+/// All that may be signalled, or, once that was killed, all that may be.
+bool Guardian::all_is_gone() noexcept {
+  if (!ended_ && !killing_) return false;
+  const bool grouped = ::kill(-group_, 0) == 0 || errno == EPERM;
+  // Orphans come to us, so without children there is nothing below us either.
+  if (ended_ && childless_ && !grouped) return true;
+  const Nanoseconds present = now();
+  if (present < look_closer_at_) return false;
+  look_closer_at_ = present + look_closer;
+  const Family family = look_at_family(group_, killing_ ? SIGKILL : 0);
+  if (!family.known) return ended_ && !grouped;
+  if (family.living || (family.foreign && !killing_)) return false;
+  survivors_ = family.foreign;
+  return ended_ || family.foreign;
 }
 
 Nanoseconds Guardian::wake_at() const noexcept {
-  Nanoseconds at = ending_ ? kill_at_ : lease_end();
+  Nanoseconds at = killing_ ? forever : ending_ ? kill_at_ : lease_end();
   if (ended_ || ending_) {
     const Nanoseconds soon = now() + look_again;
     if (soon < at) at = soon;
@@ -165,8 +202,12 @@ void Guardian::wait_for_news() noexcept {
     alarm.it_value.tv_nsec = static_cast<long>(moment % 1'000'000'000);
   }
   ::timerfd_settime(clock_, TFD_TIMER_ABSTIME, &alarm, nullptr);
-  pollfd files[] = {{clock_, POLLIN, 0}, {children_, POLLIN, 0}, {plan_.channel, POLLIN, 0}};
-  ::poll(files, orphaned_ ? 2 : 3, -1);
+  // One that is negative is left out.
+  pollfd files[] = {{clock_, POLLIN, 0},
+                    {children_, POLLIN, 0},
+                    {failure_, POLLIN, 0},
+                    {orphaned_ ? -1 : plan_.channel, POLLIN, 0}};
+  ::poll(files, sizeof files / sizeof *files, -1);
   signalfd_siginfo signal{};
   while (::read(children_, &signal, sizeof signal) > 0) {
   }
@@ -198,6 +239,7 @@ void Guardian::reap() noexcept {
   for (;;) {
     int status = 0;
     const pid_t process = ::waitpid(-1, &status, WNOHANG | WUNTRACED);
+    childless_ = process < 0 && errno == ECHILD;
     if (process <= 0) return;
     if (process != group_) continue;
     if (WIFSTOPPED(status)) {
@@ -212,7 +254,11 @@ void Guardian::reap() noexcept {
 
 void Guardian::look_at_clock() noexcept {
   const Nanoseconds present = now();
-  if (ending_ && present >= kill_at_) signal_group(SIGKILL);
+  if (ending_ && present >= kill_at_) {
+    signal_group(SIGKILL);
+    if (!killing_) look_closer_at_ = 0;
+    killing_ = true;
+  }
   if (present >= lease_end()) end(plan_.kill_after.count());
   if (ended_ && present >= linger_until_) {
     leftovers_ = true;
@@ -222,12 +268,15 @@ void Guardian::look_at_clock() noexcept {
 }
 
 void Guardian::end(Nanoseconds kill_after) noexcept {
-  const Nanoseconds kill_at = later(now(), kill_after);
+  if (starting_) look_at_start();
+  cancelled_ = cancelled_ || starting_;
+  const Nanoseconds kill_at = later(now(), cancelled_ ? 0 : kill_after);
   if (kill_at < kill_at_) kill_at_ = kill_at;
+  if (cancelled_) signal_group(SIGKILL);
   if (ending_) return;
   ending_ = true;
   forced_ = !ended_;
-  signal_group(SIGTERM);
+  if (!ended_ || !look_at_family(group_, SIGTERM).known) signal_group(SIGTERM);
   signal_group(SIGCONT);  // one that is stopped must hear of it
 }
 

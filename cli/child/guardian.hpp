@@ -23,8 +23,9 @@ struct Order {
 /// What a guardian tells the command.
 struct Report {
   enum class Kind : std::int32_t {
-    started,  ///< CMD is process `value`
-    failed,   ///< CMD could not be executed: errno `value`; ECANCELED: the lease was over
+    forked,   ///< CMD is to become process `value`
+    started,  ///< CMD runs
+    failed,   ///< CMD could not be executed: errno `value`; ECANCELED: it was told to end before
     stopped,  ///< signal `value` stopped CMD
     ended,    ///< the whole group is gone; `value` is the wait status of CMD
   };
@@ -32,6 +33,7 @@ struct Report {
   std::int32_t value = 0;
   std::int32_t leftovers = 0;  ///< `ended`: 1 where CMD left processes that had to be ended
   std::int32_t forced = 0;     ///< `ended`: 1 where CMD was told to end by order, lease or our end
+  std::int32_t survivors = 0;  ///< `ended`: 1 where processes of other users could not be ended
 };
 
 /// What both share in memory.
@@ -57,14 +59,18 @@ struct GuardianPlan {
 /// lock: it is ended when the lease in `shared` is over, when the other end of the channel is
 /// closed (simba is gone, however that happened), and when an order says so. First TERM, then KILL.
 /// CMD is killed by the kernel when the guardian itself is gone. What CMD leaves behind in its
-/// group gets a second to end by itself.
+/// group gets a second to end by itself. A CMD whose execution takes until then, as from a file
+/// system that hangs, is killed and never runs.
+///
+/// What CMD starts in other groups of the same session (the jobs of a shell with job control, what
+/// a nested `simba run` guards) counts too: it is waited for, and gets the KILL.
 ///
 /// Runs in a forked child of a process with threads, so it uses nothing but system calls: no
 /// memory, no locks, no library of ours. Keeps those descriptors that a program inherits, among
 /// them the one by which SQLite's store sees that somebody of this process is still alive.
 ///
-/// Not guaranteed: anything for processes that leave the group (setsid), that run as another user,
-/// or, when simba and guardian are both killed, for what CMD has started.
+/// Not guaranteed: anything for processes that leave the session (setsid), that run as another
+/// user, or, when simba and guardian are both killed, for what CMD has started.
 [[noreturn]] void run_guardian(const GuardianPlan& plan) noexcept;
 
 }  // namespace simba::cli

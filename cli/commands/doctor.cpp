@@ -29,6 +29,9 @@ using Weight = Finding::Weight;
 /// A round trip that is longer is measured again, on the connection that is there then.
 constexpr milliseconds long_trip{10};
 
+/// A lease that is renewed more often than this lives from a store and a machine that never pause.
+constexpr milliseconds short_ttl{100};
+
 /// Clocks that differ more than this are worth a word.
 constexpr milliseconds large_offset{2'000};
 
@@ -90,6 +93,12 @@ class Examination {
             {"step_down_ms", rounded_up(worst.step_down).count()},
             {"margin_ms", plan.margin.count()},
             {"stop_ms", rounded_up(worst.stop).count()}});
+    if (plan.ttl < short_ttl) {
+      add({.weight = Weight::warning,
+           .text = fmt::format("a ttl of {} is very short: a pause of the machine or of the store "
+                               "loses the mutex; take {} or more",
+                               to_text(plan.ttl), to_text(short_ttl))});
+    }
   }
 
   void show_store(engine::StoreAdmin& admin) {
@@ -226,6 +235,8 @@ Examples:
             "{}\nis the store running, is its address right, and does no firewall "
             "stand between?",
             error.what());
+      case ErrorKind::permission:
+        return error.what();  // it names the right; there is no other list
       default:
         return explain(error);
     }

@@ -17,6 +17,7 @@
 #include "cli/command.hpp"
 #include "cli/errors.hpp"
 #include "cli/long_running.hpp"
+#include "cli/printable.hpp"
 #include "cli/signals.hpp"
 #include "cli/store.hpp"
 #include "simba/core/abstract_mutex_contender.hpp"
@@ -69,8 +70,8 @@ class Leader final : public AbstractMutexContender {
   void on_acquired(const MutexState& /*state*/) override {
     LeaseKeeper keeper{*service_};
     lease_end_ = keeper.lease_end();
-    tell("acquired",
-         fmt::format("leads: mutex \"{}\", fencing token {}", mutex(), service_->fencing_token()));
+    tell("acquired", fmt::format("leads: mutex \"{}\", fencing token {}", printable(mutex()),
+                                 service_->fencing_token()));
     if (!hooks_.on_acquired) return;
     call(*hooks_.on_acquired, "acquired",
          {.lease_end = [&] { return lease_end_ = keeper.lease_end(); },
@@ -80,7 +81,8 @@ class Leader final : public AbstractMutexContender {
   }
 
   void on_released(const MutexState& state) override {
-    const bool lost = !leaving_;
+    // One that was frozen past its lease may be told to end before it knows of the loss.
+    const bool lost = !leaving_ || last_lease_end() <= make_system_clock()->now();
     const std::string_view event = lost ? "lost" : "released";
     if (hooks_.on_released) {
       // After a loss nothing is protected any more, but it must not keep us out for ever.
@@ -88,7 +90,7 @@ class Leader final : public AbstractMutexContender {
       call(*hooks_.on_released, event,
            {.lease_end = [end] { return end; }, .kill_after = kill_after(plan_)});
     }
-    tell(event, fmt::format("{}: mutex \"{}\"", lost ? "lost" : "released", mutex()));
+    tell(event, fmt::format("{}: mutex \"{}\"", lost ? "lost" : "released", printable(mutex())));
     if (!state.after().owner_id().empty()) tell_owner(state.after());
   }
 
@@ -105,15 +107,26 @@ class Leader final : public AbstractMutexContender {
     program.variables.emplace_back("SIMBA_EVENT", event);
     Json object{{"event", "hook"}, {"hook", event}, {"mutex", mutex()}};
     try {
-      const auto end = run_attended(program, attendance);
+      const auto [end, wants_terminal] = run_attended(program, attendance);
       const int code = exit_code_of_status(end.value);
       object["exit_code"] = code;
       object["ended"] = end.forced;
-      if (code == 0 && !end.forced) return output_.event(object);
-      output_.note(end.forced
-                       ? fmt::format("the hook for \"{}\" took too long and was ended", event)
-                       : fmt::format("the hook for \"{}\" ended with exit code {}", event, code),
-                   object);
+      object["leftovers_ended"] = end.leftovers;
+      if (code == 0 && !end.forced && !end.leftovers && !end.survivors)
+        return output_.event(object);
+      std::string text = fmt::format("the hook for \"{}\" ", event);
+      if (end.survivors) {
+        text += "has processes that belong to another user and could not be ended";
+      } else if (wants_terminal) {
+        text += "was ended: it wants to use the terminal, which it can not have";
+      } else if (end.forced) {
+        text += "took too long and was ended";
+      } else if (code != 0) {
+        text += fmt::format("ended with exit code {}", code);
+      } else {
+        text += "had left processes in its group; they were ended (setsid keeps them)";
+      }
+      output_.note(text, object);
     } catch (const Failure& e) {
       object["message"] = e.what();
       output_.note(e.what(), object);
@@ -129,8 +142,9 @@ class Leader final : public AbstractMutexContender {
 
   void tell_owner(const MutexOwner& owner) {
     const std::string& id = owner.owner_id();
-    output_.result(id.empty() ? fmt::format("nobody owns mutex \"{}\"", mutex())
-                              : fmt::format("follows: {} owns mutex \"{}\"", id, mutex()),
+    const std::string shown = printable(mutex());
+    output_.result(id.empty() ? fmt::format("nobody owns mutex \"{}\"", shown)
+                              : fmt::format("follows: {} owns mutex \"{}\"", printable(id), shown),
                    {{"event", "owner"}, {"mutex", mutex()}, {"owner", id}});
   }
 
@@ -162,7 +176,7 @@ class ElectCommand final : public Command {
     elect->footer(
         R"(Prints every change of the leader. Hooks get SIMBA_MUTEX, SIMBA_CONTENDER_ID, SIMBA_FENCING_TOKEN
 and SIMBA_EVENT (acquired, released or lost). One that is still busy when the lease is over is ended:
-TERM, then KILL. INT and TERM give the mutex back and end simba with exit code 0.
+TERM, then KILL; and so is what it leaves running, a second after its end, unless by setsid. INT and TERM give the mutex back and end simba with exit code 0.
 
 Examples:
   simba elect -b redis://10.0.0.5 -m leader --on-acquired './vip add' --on-released './vip remove'

@@ -2,6 +2,7 @@
 //
 // What may happen, and what is done:
 //   waiting    a signal: 128+n, CMD never runs. Time is over: 75. Store silent: 69; refuses: 77.
+//   starting   Loss: CMD never runs, 76, also with --on-loss continue. Signals: as below.
 //   running    CMD ends: what it left in its group is ended too, then release, its exit code.
 //              Signals: to the whole group. CMD stops by job control: so do we, and go on together.
 //              Loss: TERM, KILL within the margin, 76; with --on-loss continue only a warning.
@@ -27,6 +28,7 @@
 #include "cli/duration.hpp"
 #include "cli/errors.hpp"
 #include "cli/log.hpp"
+#include "cli/printable.hpp"
 #include "cli/store.hpp"
 #include "cli/waiting.hpp"
 
@@ -50,9 +52,12 @@ class Run {
         lost_{service.lost()},
         child_{program(invocation), permitted_until(), kill_after_} {}
 
-  /// Returns the exit code. Nothing of CMD is left then.
+  ~Run() { terminal_.take_back(child_.group()); }
+  Run(const Run&) = delete;
+  Run& operator=(const Run&) = delete;
+
+  /// Returns the exit code. Nothing of CMD is left then. Throws Failure where it can not be run.
   int until_end() {
-    output_.event(described("started"));
     const std::stop_callback wake{lost_, [this] { candidate_.wake(); }};
     std::optional<Child::Event> end;
     while (!end) {
@@ -64,17 +69,23 @@ class Run {
       const auto pause = ending_ ? look_at_end : until_next_look(lease_end);
       ::poll(files.data(), files.size(), static_cast<int>(pause.count()));
       candidate_.news();
-      look_for_loss();
       while (const auto signal = signals_.next()) {
         if (*signal != SIGCONT || !ending_) child_.signal(*signal);
       }
       while (const auto event = child_.next()) {
-        if (event->kind == Child::Event::Kind::ended) {
-          end = *event;
-          break;
+        switch (event->kind) {
+          case Child::Event::Kind::started:
+            started();
+            break;
+          case Child::Event::Kind::stopped:
+            stopped(event->value);
+            break;
+          case Child::Event::Kind::ended:
+            end = *event;
+            break;
         }
-        stopped(event->value);
       }
+      if (!end) look_for_loss();
     }
     return finish(*end);
   }
@@ -89,8 +100,9 @@ class Run {
             .ignores_pipe = invocation.ignores_pipe};
   }
 
+  /// A CMD that does not run yet may not begin without the mutex.
   LocalTime permitted_until() {
-    return on_loss_ == OnLoss::terminate ? keeper_.lease_end() : never;
+    return on_loss_ == OnLoss::terminate || !started_ ? keeper_.lease_end() : never;
   }
 
   Json described(std::string_view event) const {
@@ -105,18 +117,34 @@ class Run {
   void look_for_loss() {
     if (told_loss_ || !is_lost()) return;
     told_loss_ = true;
-    ending_ = on_loss_ == OnLoss::terminate;
+    ending_ = on_loss_ == OnLoss::terminate || !started_;
     if (ending_) child_.end(kill_after_);
-    output_.note(fmt::format("mutex \"{}\" is lost; {}", candidate_.mutex(),
-                             ending_ ? "CMD is ended" : "CMD runs on without it"),
-                 described("lost"));
+    if (!started_) return;  // the failure tells it
+    tell_loss(ending_ ? "CMD is ended" : "CMD runs on without it");
+  }
+
+  void tell_loss(std::string_view consequence) {
+    output_.note(
+        fmt::format("mutex \"{}\" is lost; {}", printable(candidate_.mutex()), consequence),
+        described("lost"));
+  }
+
+  void started() {
+    started_ = true;
+    child_.extend(permitted_until());
+    output_.event(described("started"));
+    if (ending_) tell_loss("CMD is ended");  // it has begun just before
   }
 
   /// Job control. A SIGSTOP is meant for CMD alone.
   void stopped(int signal) {
     if (signal == SIGSTOP) return;
+    if ((signal == SIGTTIN || signal == SIGTTOU) && !ending_ && terminal_.give(child_.group())) {
+      child_.signal(SIGCONT);
+      return;
+    }
     terminal_.take_back(child_.group());
-    ::raise(SIGSTOP);
+    ::kill(0, SIGSTOP);  // a script or a make that we are part of waits for the same
     // Perhaps much later. One that must not go on does not.
     look_for_loss();
     if (ending_) return;
@@ -127,15 +155,22 @@ class Run {
     terminal_.take_back(child_.group());
     const int code = exit_code_of_status(end.value);
     if (code > exit_code_of_signal(0)) terminal_.restore_modes();
-    if (end.leftovers) {
+    if (end.leftovers && !end.survivors) {
       output_.note("CMD had left processes in its group; they were ended",
                    described("leftovers_ended"));
     }
     if (end.unguarded && !ending_) {
       output_.note("the guardian process was killed, so CMD was ended", described("unguarded"));
     }
-    if (end.forced) look_for_loss();  // the guardian may have known first
-    const bool lost = ending_ || (end.forced && on_loss_ == OnLoss::terminate);
+    if (end.survivors) {
+      output_.note("processes of CMD that belong to another user could not be ended",
+                   described("survivors"));
+    }
+    bool lost = ending_ || end.forced;
+    if (!told_loss_ && (end.forced || is_lost())) {  // the guardian may have known first
+      tell_loss(end.forced ? "CMD is ended" : "CMD has ended");
+      lost = lost || on_loss_ == OnLoss::terminate;
+    }
     auto object = described("ended");
     object["exit_code"] = code;
     output_.event(object);
@@ -150,10 +185,11 @@ class Run {
   Output& output_;
   LeaseKeeper keeper_;
   const std::stop_token lost_;
-  Terminal terminal_;
-  Child child_;
+  bool started_ = false;
   bool told_loss_ = false;
   bool ending_ = false;
+  Terminal terminal_;
+  Child child_;
 };
 
 class RunCommand final : public Command {

@@ -67,11 +67,19 @@ class Worker {
   }
 
  private:
-  void tell(const Child::Event& end, Json object) {
+  void tell(const AttendedEnd& attended, Json object) {
+    const Child::Event& end = attended.child;
     const int code = exit_code_of_status(end.value);
     object["exit_code"] = code;
     object["ended"] = end.forced;
-    if (end.forced && !leaving_) {
+    object["leftovers_ended"] = end.leftovers;
+    if (end.survivors) {
+      output_.note("processes of CMD that belong to another user could not be ended", object);
+    } else if (end.leftovers) {
+      output_.note("CMD had left processes in its group; they were ended", object);
+    } else if (attended.wants_terminal) {
+      output_.note("CMD was ended: it wants to use the terminal, which it can not have", object);
+    } else if (end.forced && !leaving_) {
       output_.note("the mutex is lost; CMD was ended", object);
     } else if (code != 0 && !leaving_) {
       output_.note(fmt::format("CMD ended with exit code {}", code), object);

@@ -166,6 +166,7 @@ Examples:
         }
       }
       if (ready > 0 && !has_reader(files[1])) return to_int(ExitCode::success);
+      if (output.failure() != 0) return to_int(ExitCode::success);  // main says why
       if (ready == 0) watch.look_again();
     }
   }

@@ -45,8 +45,9 @@ _simba() {
   case $before in
     -b | --backend)
       compopt -o nospace 2>/dev/null
-      mapfile -t COMPREPLY < <(compgen -W 'memory: sqlite: mysql:// postgresql:// redis:// rediss://
-        redis+sentinel:// redis+cluster:// redis+unix:// zookeeper://' -- "$word")
+      mapfile -t COMPREPLY < <(compgen -W 'memory: sqlite: mysql:// mariadb:// postgresql:// postgres://
+        redis:// rediss:// redis+sentinel:// rediss+sentinel:// redis+cluster:// rediss+cluster://
+        redis+unix:// zookeeper://' -- "$word")
       return
       ;;
     --config)

@@ -14,7 +14,7 @@
 namespace simba::config {
 namespace {
 
-constexpr std::size_t longest_file = 1024 * 1024;
+constexpr std::size_t longest_file = 1'048'576;
 
 bool master_switch(const Sections& file, const Sections& variables) {
   const auto& setting = variables.enabled ? variables.enabled : file.enabled;

@@ -90,6 +90,7 @@ class KeyTable {
   }
 
   template <std::integral Number>
+  // NOLINTNEXTLINE(performance-unnecessary-value-param): it is moved on
   void integer(KeyText text, std::optional<Number>& target, std::int64_t lowest,
                std::int64_t highest) {
     add_integer(std::move(text), lowest, highest,

@@ -18,10 +18,9 @@ std::vector<Parameter> read_database_url(const Url& url) {
                                                       url.scheme, url.hosts.size())};
   }
   if (!url.hosts.empty()) {
-    parameters.push_back({"host", url.hosts.front().host});
-    if (url.hosts.front().port) {
-      parameters.push_back({"port", std::to_string(*url.hosts.front().port)});
-    }
+    const auto& host = url.hosts.front();
+    parameters.push_back({"host", host.host});
+    if (host.port) parameters.push_back({"port", std::to_string(*host.port)});
   }
   if (url.steps.size() > 1) {
     throw Error{ErrorKind::configuration,

@@ -42,8 +42,12 @@ const std::vector<std::string>& names_of_every_section();
 /// begins with the name and the line.
 Sections read_yaml(std::string_view text, std::string_view name);
 
+/// The variable for a key, e.g. "SIMBA_REDIS_TTL".
+std::string variable_of(std::string_view section, std::string_view key);
+
 /// Reads the variables `SIMBA_ENABLED` and `SIMBA_<STORE>_<KEY>`. Those that Kubernetes sets for a
-/// service that is called so are not read.
+/// service that is called so are not read. Throws Error of kind `configuration` where a variable is
+/// surely meant for us, but the name of the store is wrong or missing.
 Sections read_environment(const Environment& environment);
 
 /// Checks the keys and the form of the values of a section, but reads no secrets. Nothing where the

@@ -63,6 +63,7 @@ std::vector<Candidate> candidates_of(const Offer& offer) {
 
 std::string places_of(const std::vector<Candidate>& candidates) {
   std::vector<std::string> places;
+  places.reserve(candidates.size());
   for (const Candidate& candidate : candidates) places.push_back(candidate.first().place);
   return joined(places);
 }
@@ -135,8 +136,10 @@ const Candidate& named(const std::vector<Candidate>& candidates, std::string_vie
     refuse(name, fmt::format("no store is enabled; enable one of: {}", places_of(candidates)));
   }
   refuse(name, fmt::format("{} stores are enabled, and one is allowed: {}; set enabled: false in "
-                           "the others, or name the one to use",
-                           enabled.size(), places_of(enabled)));
+                           "the others, or a variable, as {}=false (a program may also name the "
+                           "one to use)",
+                           enabled.size(), places_of(enabled),
+                           variable_of(enabled.back().name, "enabled")));
 }
 
 }  // namespace

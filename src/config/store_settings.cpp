@@ -39,7 +39,8 @@ std::string read_secret_file(const Setting& setting) {
     if (text.ends_with('\r')) text.pop_back();
     return text;
   } catch (const Error& error) {
-    refuse(setting.origin, fmt::format("{}: {}", shown(setting.value), error.what()));
+    // Its name is not quoted: it may be the secret itself, in the wrong key.
+    refuse(setting.origin, fmt::format("of the file that it names: {}", error.what()));
   }
 }
 
@@ -51,8 +52,10 @@ std::string resolve(const Setting& setting, SecretSource source, const Environme
       return read_secret_file(setting);
     case SecretSource::variable:
       if (auto value = environment.find(setting.value)) return *value;
+      // Not quoted either.
       refuse(setting.origin,
-             fmt::format("the variable {} is not set in the environment", shown(setting.value)));
+             "the variable that it names is not set in the environment; the value must be the name "
+             "of a variable, not the secret");
   }
   return value_of(setting);
 }

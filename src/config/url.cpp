@@ -84,10 +84,20 @@ std::vector<Parameter> parse_parameters(std::string_view text) {
   return parameters;
 }
 
+[[noreturn]] void refuse_stray_character() {
+  refuse(
+      "in a user, a password or a value the characters / ? # @ % : must be written as %2F %3F "
+      "%23 %40 %25 %3A");
+}
+
 void parse_user(std::string_view text, Url& url) {
   const std::size_t colon = std::min(text.find(':'), text.size());
+  const std::string_view password = text.substr(std::min(colon + 1, text.size()));
+  if (text.find('@') != std::string_view::npos || password.find(':') != std::string_view::npos) {
+    refuse_stray_character();
+  }
   url.user = decoded(text.substr(0, colon));
-  if (colon < text.size()) url.password = Secret{decoded(text.substr(colon + 1))};
+  if (colon < text.size()) url.password = Secret{decoded(password)};
 }
 
 void parse_authority(std::string_view text, Url& url) {
@@ -110,11 +120,7 @@ void parse_after_hosts_scheme(std::string_view rest, Url& url) {
   const std::size_t end = std::min(rest.find_first_of("/?"), rest.size());
   const bool strays =
       rest.find('@', end) != std::string_view::npos || rest.find('#') != std::string_view::npos;
-  if (strays) {
-    refuse(
-        "in a user, a password or a value the characters / ? # @ % : must be written as %2F %3F "
-        "%23 %40 %25 %3A");
-  }
+  if (strays) refuse_stray_character();
   parse_authority(rest.substr(0, end), url);
   const std::size_t question = std::min(rest.find('?'), rest.size());
   std::string_view path = rest.substr(end, question - end);

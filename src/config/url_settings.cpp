@@ -55,6 +55,7 @@ UrlSettings read_url(std::string_view text, std::string_view found_at) {
   const Url url = parse(text, type, before);
 
   UrlSettings result{.type = &type, .origin = before + to_text(url)};
+  if (result.origin.ends_with(':')) result.origin.pop_back();  // messages put one after it
   try {
     for (const Parameter& part : type.read_url(url)) {
       result.layer.push_back({.key = part.name,

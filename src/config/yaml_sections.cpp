@@ -22,6 +22,7 @@ std::string origin_of(std::string_view name, const YamlEntry& entry, std::string
 
 void check_no_key_twice(const YamlNode& map, std::string_view name, std::string_view path) {
   std::vector<const YamlEntry*> entries;
+  entries.reserve(map.entries.size());
   for (const YamlEntry& entry : map.entries) entries.push_back(&entry);
   std::stable_sort(entries.begin(), entries.end(),
                    [](const auto* one, const auto* other) { return one->key < other->key; });
@@ -96,7 +97,11 @@ Section read_section(const YamlEntry& entry, std::string_view name) {
 }
 
 const YamlEntry& find_simba(const YamlNode& root, std::string_view name) {
-  if (root.kind == YamlNode::Kind::nothing) refuse(name, "there is nothing in it but space");
+  if (root.kind == YamlNode::Kind::nothing) {
+    refuse(name,
+           "there is nothing in it but space; write the key \"simba\" and a store under it, as "
+           "simba: {sqlite: {path: /var/lib/app/simba.db}}");
+  }
   if (root.kind != YamlNode::Kind::map) {
     refuse(fmt::format("{}:{}", name, root.line),
            fmt::format("found {}; allowed: a map with the key \"simba\"", to_string(root.kind)));
@@ -120,7 +125,9 @@ const YamlEntry& find_simba(const YamlNode& root, std::string_view name) {
       refuse(origin_of(name, entry, ""), "did you mean \"simba\"? There is no such key");
     }
   }
-  refuse(name, "there is no key \"simba\"");
+  refuse(name,
+         "there is no key \"simba\"; the store must stand under it, as simba: {sqlite: {path: "
+         "/var/lib/app/simba.db}}");
 }
 
 }  // namespace

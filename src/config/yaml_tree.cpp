@@ -46,6 +46,9 @@ class Builder final : public YAML::EventHandler {
  public:
   YamlNode take() { return std::move(root_); }
 
+  /// The line in which the last text begins.
+  int last_text() const noexcept { return last_text_; }
+
   void OnDocumentStart(const YAML::Mark& /*mark*/) override {}
   void OnDocumentEnd() override {}
 
@@ -64,6 +67,7 @@ class Builder final : public YAML::EventHandler {
 
   void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
                 const std::string& value) override {
+    last_text_ = line_of(mark);
     check_tag(mark, tag);
     put({.kind = YamlNode::Kind::text, .line = line_of(mark), .text = value}, anchor);
   }
@@ -168,7 +172,24 @@ class Builder final : public YAML::EventHandler {
   std::vector<Open> open_;
   std::map<YAML::anchor_t, YamlNode> anchors_;
   std::size_t nodes_ = 0;
+  int last_text_ = 0;
 };
+
+/// yaml-cpp takes a quotation that is not closed for closed where the text ends with a line. It
+/// does not where a comment follows, which else changes nothing.
+bool ends_in_quotation(std::string_view text) {
+  try {
+    std::istringstream stream{std::string{text} + "\n#"};
+    YAML::Parser parser{stream};
+    Builder builder;
+    parser.HandleNextDocument(builder);
+  } catch (const YAML::Exception& error) {
+    return error.msg == YAML::ErrorMsg::EOF_IN_SCALAR;
+  } catch (const Refused&) {
+    return false;
+  }
+  return false;
+}
 
 /// Without what the parser quotes of the text, which may be a password.
 std::string_view without_quotation(std::string_view message) {
@@ -213,6 +234,9 @@ YamlNode parse_yaml(std::string_view text, std::string_view name) {
     YAML::Parser parser{stream};
     Builder builder;
     if (!parser.HandleNextDocument(builder)) return {};
+    if (ends_in_quotation(text)) {
+      throw Refused{builder.last_text(), "a quotation mark is not closed before the end"};
+    }
     YamlNode root = builder.take();
     Builder next;
     if (parser.HandleNextDocument(next)) {

@@ -65,9 +65,9 @@ class CSession {
   enum class State { opening, open, failed };
 
   // What the library calls.
-  static void on_watch(zhandle_t* handle, int type, int state, const char* path, void* session);
+  static void on_watch(zhandle_t* handle, int type, int state, const char* path, void* context);
   template <typename Handler, typename Tell>
-  static void on_answer(const void* request, const Tell& tell);
+  static void on_answer(const void* context, const Tell& tell);
 
   bool closed_before_opening();
   template <typename Handler, typename Send>

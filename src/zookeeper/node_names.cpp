@@ -30,8 +30,8 @@ char32_t code_point(std::string_view text) {
 }
 
 // What a server refuses in a path, with the edges of each range.
-bool allowed(char32_t c) {
-  return c > 0x1F && !(c >= 0x7F && c <= 0x9F) && !(c >= 0xD800 && c <= 0xF8FF) && !(c >= 0xFFF0);
+bool refused(char32_t c) {
+  return c <= 0x1F || (c >= 0x7F && c <= 0x9F) || (c >= 0xD800 && c <= 0xF8FF) || c >= 0xFFF0;
 }
 
 }  // namespace
@@ -44,7 +44,7 @@ void check_node_name(std::string_view what, std::string_view name) {
     const char32_t c = code_point(name.substr(i));
     if (c == '/') refuse(what, "it must not hold '/'");
     if (c > 0xFFFF) refuse(what, "it must not hold characters above U+FFFF, e.g. emoji");
-    if (!allowed(c)) {
+    if (refused(c)) {
       refuse(what,
              fmt::format("it must not hold the character U+{:04X}", static_cast<std::uint32_t>(c)));
     }

@@ -183,7 +183,7 @@ void Session::on(const Connected& event) {
       return;
     }
     timeout_ = event.timeout;
-    evidence_->reconnected();
+    evidence_.reconnected();
     state_ = State::connected;
     runtime_->log->log(LogLevel::info, "ZooKeeper: connected again, the session goes on");
     send_sign_of_life(now);
@@ -198,13 +198,12 @@ void Session::on(const Connected& event) {
   id_ = event.session;
   timeout_ = event.timeout;
   heard_at_ = now;
-  prove_by(event.timeout);
-  evidence_->begun(opened_at_);
+  evidence_.begun(opened_at_, settling_time(checked_tick(event.timeout)));
   send_sign_of_life(now);
   listener_.session_begun();
 }
 
-void Session::prove_by(milliseconds timeout) {
+milliseconds Session::checked_tick(milliseconds timeout) const {
   if (timeout != settings_->session_timeout) {
     runtime_->log->log(
         timeout < settings_->session_timeout ? LogLevel::info : LogLevel::debug,
@@ -220,7 +219,7 @@ void Session::prove_by(milliseconds timeout) {
                     "long enough to own anything; set tick_time to that of the servers",
                     tick.count(), timeout.count()));
   }
-  evidence_.emplace(settling_time(tick));
+  return tick;
 }
 
 void Session::on(const Disconnected& /*event*/) {
@@ -308,7 +307,7 @@ void Session::send_sign_of_life(LocalTime now) {
     if (code != Code::ok) return;
     heard_at_ = runtime_->clock->now();
     unheard_ = 0;
-    evidence_->answered(now, heard_at_);
+    evidence_.answered(now, heard_at_);
   });
   arm();
 }

@@ -4,7 +4,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <string>
 #include <unordered_set>
 
@@ -62,7 +61,7 @@ class Session : public std::enable_shared_from_this<Session> {
   std::chrono::milliseconds timeout() const noexcept { return timeout_; }
 
   /// See SessionEvidence.
-  LocalTime counted_from() const noexcept { return evidence_->counted_from(); }
+  LocalTime counted_from() const noexcept { return evidence_.counted_from(); }
 
   /// Whether enough is left of the session, as far as it is proven, to begin an ownership.
   bool proven() const;
@@ -107,7 +106,7 @@ class Session : public std::enable_shared_from_this<Session> {
   Watching affordable(const std::string& path, Watching wanted);
   void forget_watch(const std::string& path);
   void begin_anew(const std::string& why);
-  void prove_by(std::chrono::milliseconds timeout);
+  std::chrono::milliseconds checked_tick(std::chrono::milliseconds timeout) const;
 
   // constant after construction
   const std::shared_ptr<const Settings> settings_;
@@ -125,7 +124,7 @@ class Session : public std::enable_shared_from_this<Session> {
   bool takes_long_ = false;
   std::int64_t id_ = 0;
   std::chrono::milliseconds timeout_{0};
-  std::optional<SessionEvidence> evidence_;  // since the first session
+  SessionEvidence evidence_;
   LocalTime next_beat_ = never;
 
   // The library names all of them in one request after each reconnect, which a server refuses, and

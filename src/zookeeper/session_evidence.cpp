@@ -4,7 +4,8 @@
 
 namespace simba::zookeeper {
 
-void SessionEvidence::begun(LocalTime asked_at) {
+void SessionEvidence::begun(LocalTime asked_at, std::chrono::nanoseconds settle) {
+  settle_ = settle;
   counted_from_ = asked_at;
   unproven_.clear();
 }

@@ -17,10 +17,8 @@ namespace simba::zookeeper {
 /// report was on the way before it. A reconnect counts at once, as the leader itself admits us.
 class SessionEvidence {
  public:
-  explicit SessionEvidence(std::chrono::nanoseconds settle) : settle_{settle} {}
-
   /// A new session, which we began to ask for at this moment.
-  void begun(LocalTime asked_at);
+  void begun(LocalTime asked_at, std::chrono::nanoseconds settle);
 
   /// A request that went to the leader has been answered. To be told in the order of the requests.
   void answered(LocalTime sent_at, LocalTime now);
@@ -36,7 +34,7 @@ class SessionEvidence {
     LocalTime answered_at;
   };
 
-  const std::chrono::nanoseconds settle_;
+  std::chrono::nanoseconds settle_{0};
   LocalTime counted_from_ = LocalTime::min();
   std::deque<Sign> unproven_;
 };

@@ -135,6 +135,15 @@ TEST(CliDoctorFinds, AMissingTableAndSaysWhatToDo) {
   EXPECT_EQ(run_cli({"doctor", "-b", url}).code, 0);
 }
 
+TEST(CliDoctorFinds, AVeryShortTtl) {
+  const TemporaryFolder folder;
+  const auto url = "sqlite:" + (folder.path() / "simba.db").string();
+  const auto end = run_cli({"doctor", "-b", url, "--ttl", "20ms"});
+  EXPECT_EQ(end.code, 0) << end.out << end.err;
+  EXPECT_THAT(end.out, HasSubstr("warning: a ttl of 20 ms is very short"));
+  EXPECT_THAT(run_cli({"doctor", "-b", url, "--ttl", "100ms"}).out, Not(HasSubstr("very short")));
+}
+
 TEST(CliDoctorFinds, AFolderThatIsMissing) {
   const auto end = run_cli({"doctor", "-b", "sqlite:/nowhere/at/all/simba.db"});
   EXPECT_EQ(end.code, 78) << end.out << end.err;

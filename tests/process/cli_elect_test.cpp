@@ -65,6 +65,35 @@ TEST_F(CliElect, TellsItsHookOfALossAndContendsAgain) {
   EXPECT_THAT(support::content_of(diary), testing::StartsWith("acquired me 1\nlost me 1\n"));
 }
 
+TEST_F(CliElect, TellsItsHookOfALossAlsoWhenItIsToldToEndAtTheSameTime) {
+  CliProgram program{candidate("me", with_short_lease())};
+  ASSERT_TRUE(program.says("fencing token 1"));
+  ASSERT_TRUE(support::eventually(
+      [&] { return support::content_of(diary).find("acquired") != std::string::npos; }));
+  program.signal(SIGSTOP);
+  const auto over = support::now() + std::chrono::milliseconds{2'500};
+  ASSERT_TRUE(support::eventually([&] { return support::now() > over; }));
+  program.signal(SIGTERM);
+  program.signal(SIGCONT);
+  EXPECT_EQ(program.wait(), 0) << program.err();
+  EXPECT_EQ(support::content_of(diary), "acquired me 1\nlost me 1\n") << program.err();
+  EXPECT_EQ(program.err().find("before \"sh\" could be run"), std::string::npos);
+}
+
+TEST_F(CliElect, SaysThatItEndsWhatAHookLeavesBehind) {
+  CliProgram program{line("elect", {"--on-acquired", "sleep 600 & echo left $!"})};
+  const pid_t left = program.number("left");
+  EXPECT_TRUE(program.notes("the hook for \"acquired\" had left processes in its group"));
+  EXPECT_FALSE(support::is_alive(left));
+}
+
+TEST_F(CliElect, WhatOthersCallThemselvesDoesNotSteerTheTerminal) {
+  CliProgram first{line("elect", {"--id", "\x1b[31mfirst"})};
+  ASSERT_TRUE(first.says("leads"));
+  CliProgram second{line("elect", {})};
+  EXPECT_TRUE(second.says("follows: \\x1b[31mfirst owns mutex")) << second.out();
+}
+
 TEST_F(CliElect, AHookThatHangsIsEndedWhenTheMutexIsLost) {
   CliProgram program{line("elect", with_short_lease({"--on-acquired",
                                                      "trap '' TERM; echo hook $$; "

@@ -95,6 +95,15 @@ TEST_F(CliRun, GivesUpAtOnceWhenItIsToAskOnlyOnce) {
   EXPECT_EQ(other.err(), "simba: mutex \"m\" was not acquired; holder owns it\n");
 }
 
+TEST_F(CliRun, WhatOthersCallThemselvesDoesNotSteerTheTerminal) {
+  CliProgram holder{script("echo held; exec sleep 600", {"--id", "\x1b[31mholder"})};
+  ASSERT_TRUE(holder.says("held"));
+  CliProgram other{script("echo ran", {"--timeout", "1200ms"})};
+  EXPECT_EQ(other.wait(), 75);
+  EXPECT_THAT(other.err(), HasSubstr("owned by \\x1b[31mholder\n"));
+  EXPECT_THAT(other.err(), HasSubstr("; \\x1b[31mholder owns it\n"));
+}
+
 TEST_F(CliRun, SaysAfterASecondForWhomItWaits) {
   CliProgram holder{script("echo held; exec sleep 600", {"--id", "holder"})};
   ASSERT_TRUE(holder.says("held"));

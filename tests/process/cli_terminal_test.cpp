@@ -19,8 +19,10 @@ using support::eventually;
 /// The command on a terminal of its own, in its foreground.
 class OnTerminal {
  public:
-  explicit OnTerminal(std::vector<std::string> words) {
-    words.insert(words.begin(), SIMBA_TEST_COMMAND);
+  /// Where `program` is another, it is the one in the foreground.
+  explicit OnTerminal(std::vector<std::string> words,
+                      const std::string& program = SIMBA_TEST_COMMAND) {
+    words.insert(words.begin(), program);
     std::vector<char*> argv;
     for (auto& word : words) argv.push_back(word.data());
     argv.push_back(nullptr);
@@ -72,7 +74,14 @@ class OnTerminal {
   std::string screen_;
 };
 
-struct CliTerminal : support::CliTest {};
+struct CliTerminal : support::CliTest {
+  /// As a shell wants it.
+  static std::string in_shell(const Words& words) {
+    std::string text = SIMBA_TEST_COMMAND;
+    for (const auto& word : words) text += " '" + word + "'";
+    return text;
+  }
+};
 
 TEST_F(CliTerminal, TheCommandReadsFromIt) {
   OnTerminal program{script("echo ready; read line; echo got $line; exit 3")};
@@ -105,6 +114,45 @@ TEST_F(CliTerminal, ItsStopKeyStopsBothAndTheTerminalChangesHands) {
   program.type("hello\n");
   EXPECT_TRUE(program.shows("got hello")) << program.screen();
   EXPECT_EQ(program.wait(), 0);
+}
+
+TEST_F(CliTerminal, TheCommandGetsItAlsoWhenInputComesFromElsewhere) {
+  OnTerminal program{{"-c", in_shell(script("read line </dev/tty; echo got $line; exit 3")) +
+                                " </dev/null; echo code $?"},
+                     "/bin/sh"};
+  program.type("hello\n");
+  EXPECT_TRUE(program.shows("got hello")) << program.screen();
+  EXPECT_TRUE(program.shows("code 3")) << program.screen();
+}
+
+TEST_F(CliTerminal, ItsStopKeyStopsAlsoTheScriptThatRunsIt) {
+  OnTerminal program{{"-c", in_shell(script("echo ready; read line; echo got $line")) + "; :"},
+                     "/bin/sh"};
+  ASSERT_TRUE(program.shows("ready"));
+  program.type("\x1a");
+  EXPECT_TRUE(eventually([&] { return support::state_of(program.process()) == 'T'; }));
+  ::kill(-program.process(), SIGCONT);
+  ASSERT_TRUE(eventually([&] { return program.foreground() != program.process(); }));
+  program.type("hello\n");
+  EXPECT_TRUE(program.shows("got hello")) << program.screen();
+  EXPECT_EQ(program.wait(), 0);
+}
+
+TEST_F(CliTerminal, AScheduledCommandThatAsksForItIsEndedAndTold) {
+  OnTerminal program{
+      line("schedule", {"--every", "10ms", "--", "sh", "-c", "read line </dev/tty"})};
+  EXPECT_TRUE(program.shows("CMD was ended: it wants to use the terminal")) << program.screen();
+  ::kill(program.process(), SIGTERM);
+  EXPECT_EQ(program.wait(), 0);
+}
+
+TEST_F(CliTerminal, ACommandThatCanNotBeRunGivesItBack) {
+  OnTerminal program{
+      {"-c", in_shell(line("run", {"--", "/no/such/program"})) + "; read line; echo got $line"},
+      "/bin/sh"};
+  ASSERT_TRUE(program.shows("No such file"));
+  program.type("hello\n");
+  EXPECT_TRUE(program.shows("got hello")) << program.screen();
 }
 
 TEST_F(CliTerminal, AWaitIsShownOnALineThatIsReplaced) {

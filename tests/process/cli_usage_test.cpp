@@ -1,5 +1,10 @@
 // Wrong command lines and settings, each with its exit code and its words.
+#include <cstdlib>
+#include <fstream>
+#include <sstream>
 #include <string>
+#include <sys/wait.h>
+#include <unistd.h>
 #include <vector>
 
 #include <gmock/gmock.h>
@@ -22,15 +27,22 @@ struct Mistake {
 
 TEST(CliUsage, SaysWhatIsWrongWithTheCommandLine) {
   const std::vector<Mistake> mistakes{
-      {{}, 64, "subcommand is required"},
+      {{}, 64, "a command is missing"},
       {{"frob"}, 64, "there is no command frob"},
+      {{"stauts"}, 64, "there is no command stauts; did you mean status?"},
+      {{"run", "-m", "m", "--timout", "1s", "--", "true"}, 64, "did you mean --timeout?"},
+      {{"run", "-m", "m", "true"}, 64, "put \"--\" before CMD: simba run -m NAME -- true"},
+      {{"status", "-m", "a", "-m", "b"}, 64, "--mutex is given more than once"},
+      {{"status", "-m", ""}, 64, "after -m is blank"},
       {{"run", "--", "true"}, 64, "which mutex? name it by -m NAME"},
       {{"run", "-m", "m"}, 64, "there is no CMD to run; it comes after \"--\""},
       {{"run", "-m", "m", "--frob", "--", "true"}, 64, "--frob"},
       {{"run", "-m"}, 64, "--mutex"},
       {{"run", "-m", "m", "--timeout", "5x", "--", "true"}, 64, "--timeout is \"5x\""},
       {{"run", "-m", "m", "--timeout", "-5", "--", "true"}, 64, "--timeout"},
-      {{"run", "-m", "m", "--on-loss", "panic", "--", "true"}, 64, "panic not in"},
+      {{"run", "-m", "m", "--on-loss", "panic", "--", "true"},
+       64,
+       "--on-loss is \"panic\"; allowed: "},
       {{"run", "-m", " ", "--", "true"}, 64, "blank"},
       {{"run", "-m", std::string(67, 'm'), "--", "true"}, 64, "66"},
       {{"run", "-b", "memory:", "--config", "x", "-m", "m", "--", "true"}, 64, "excludes"},
@@ -56,8 +68,12 @@ TEST(CliUsage, SaysWhatIsWrongWithTheConfiguration) {
       {{"-b", "memory:?tll=5s"}, 78, "did you mean"},
       {{"-b", "memory:", "--ttl", "soon"}, 78, "--ttl"},
       {{"--config", "/no/such/simba.yaml"}, 78, "/no/such/simba.yaml"},
+      {{"--config", "/no/such/simba.yaml"}, 78, "check the path that --config gives"},
+      {{"-b", "sqlite:"}, 78, "--backend: sqlite: a path is missing"},
+      {{"-b", "memory:"}, 78, "variable SIMBA_TTL", {{"SIMBA_TTL", "5s"}}},
+      {{"-b", "redis://h?password-env=x"}, 78, "the variable that it names is not set"},
       {{}, 78, "SIMBA_BACKEND", {{"SIMBA_BACKEND", "redsi://host"}}},
-      {{"-b", "memory:"}, 78, "simba.enabled", {{"SIMBA_ENABLED", "false"}}},
+      {{"-b", "memory:"}, 78, "by the variable SIMBA_ENABLED", {{"SIMBA_ENABLED", "false"}}},
       {{}, 78, "HOME is not set", {{"HOME", ""}}},
       {{"-b", "sqlite:/no/such/folder/simba.db", "--timeout", "0"}, 78, "/no/such/folder"},
   };
@@ -77,6 +93,71 @@ TEST(CliUsage, PrintsErrorsAsObjectsWhenAsked) {
   EXPECT_THAT(program.err(), HasSubstr(R"("exit_code":64})"));
 }
 
+TEST(CliUsage, SaysWhichFileSwitchesItOff) {
+  const support::TemporaryFolder folder;
+  const std::string file = (folder.path() / "simba.yaml").string();
+  std::ofstream{file} << "simba:\n  enabled: false\n";
+  CliProgram program{{"status", "--config", file}};
+  EXPECT_EQ(program.wait(), 78);
+  EXPECT_THAT(program.err(), HasSubstr("switched off by simba.enabled in " + file));
+}
+
+TEST(CliUsage, AFileThatMayNotBeReadIsExitCode77) {
+  if (::geteuid() == 0) GTEST_SKIP() << "root may read everything";
+  const support::TemporaryFolder folder;
+  const auto file = folder.path() / "simba.yaml";
+  std::ofstream{file} << "simba:\n";
+  std::filesystem::permissions(file, std::filesystem::perms::none);
+  CliProgram program{{"status", "--config", file.string()}};
+  EXPECT_EQ(program.wait(), 77);
+  EXPECT_THAT(program.err(), HasSubstr("may not read"));
+}
+
+TEST(CliUsage, NotesThatAVariableGoesBeforeAFile) {
+  const support::TemporaryFolder folder;
+  const std::string file = (folder.path() / "simba.yaml").string();
+  std::ofstream{file} << "simba:\n  redis:\n    hosts: 127.0.0.1:1\n";
+  CliProgram program{{"status", "--config", file},
+                     {{"SIMBA_BACKEND", "sqlite:" + (folder.path() / "a.db").string()}}};
+  EXPECT_EQ(program.wait(), 0) << program.err();
+  EXPECT_THAT(program.err(), HasSubstr("SIMBA_BACKEND is set, so what " + file + " says"));
+}
+
+TEST(CliUsage, PrintsTheLogAsObjectsWhenAsked) {
+  const support::TemporaryFolder folder;
+  CliProgram program{{"run", "--json", "-vv", "-b", "sqlite:" + (folder.path() / "a").string(),
+                      "-m", "m", "--", "true"}};
+  EXPECT_EQ(program.wait(), 0) << program.err();
+  EXPECT_THAT(program.err(), HasSubstr(R"({"event":"log","level":)"));
+  std::istringstream lines{program.err()};
+  for (std::string line; std::getline(lines, line);) EXPECT_EQ(line.front(), '{') << line;
+}
+
+TEST(CliUsage, TellsThatAResultCouldNotBeWritten) {
+  const support::TemporaryFolder folder;
+  const std::string store = "-b sqlite:" + (folder.path() / "a.db").string();
+  for (const std::string& line :
+       {"status -m x " + store, "init " + store, std::string{"--help"}, std::string{"--version"}}) {
+    const std::string command = "timeout 20 " SIMBA_TEST_COMMAND " " + line + " >/dev/full 2>" +
+                                (folder.path() / "err").string();
+    const int status = std::system(command.c_str());
+    EXPECT_EQ(WEXITSTATUS(status), 70) << line;
+    EXPECT_THAT(support::content_of(folder.path() / "err"), HasSubstr("standard output")) << line;
+  }
+}
+
+TEST(CliUsage, HelpOfACommandHasWhatAllHaveInCommon) {
+  CliProgram run{{"run", "--help"}};
+  EXPECT_EQ(run.wait(), 0);
+  EXPECT_THAT(run.out(),
+              testing::AllOf(HasSubstr("Usage: simba run -m NAME [OPTIONS] -- CMD"),
+                             HasSubstr("--mutex"), HasSubstr("--backend"), HasSubstr("--json"),
+                             HasSubstr("--on-loss"), testing::Not(HasSubstr("{terminate"))));
+  CliProgram demo{{"demo", "--help"}};
+  EXPECT_EQ(demo.wait(), 0);
+  EXPECT_THAT(demo.out(), testing::Not(HasSubstr("SUBCOMMAND")));
+}
+
 TEST(CliUsage, HelpsAndTellsItsVersion) {
   CliProgram help{{"--help"}};
   EXPECT_EQ(help.wait(), 0);
@@ -88,6 +169,9 @@ TEST(CliUsage, HelpsAndTellsItsVersion) {
   CliProgram version{{"--version"}};
   EXPECT_EQ(version.wait(), 0);
   EXPECT_THAT(version.out(), testing::MatchesRegex("simba [0-9]+\\.[0-9]+\\.[0-9]+\n"));
+  CliProgram object{{"--version", "--json"}};
+  EXPECT_EQ(object.wait(), 0);
+  EXPECT_THAT(object.out(), testing::StartsWith(R"({"version":")"));
 }
 
 }  // namespace

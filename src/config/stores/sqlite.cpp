@@ -2,6 +2,7 @@
 
 #include "config/common_keys.hpp"
 #include "config/stores/stores.hpp"
+#include "simba/core/error.hpp"
 #include "simba/sqlite/sqlite_admin.hpp"
 #include "simba/sqlite/sqlite_factory.hpp"
 
@@ -28,7 +29,14 @@ class SqliteStoreOptions final : public StoreOptions {
   engine::ContentionPlan plan() const override {
     return engine::ContentionPlan{options_.sql.contention};
   }
-  void check() const override { sqlite::make_sqlite_store(options_, idle_runtime()); }
+  void check() const override {
+    if (options_.path.empty()) {
+      throw Error{
+          ErrorKind::configuration,
+          "a path is missing, as in the URL sqlite:/var/lib/app/simba.db or in the key path"};
+    }
+    sqlite::make_sqlite_store(options_, idle_runtime());
+  }
 
   std::unique_ptr<MutexServiceFactory> make_factory(
       std::shared_ptr<const Runtime> runtime) const override {

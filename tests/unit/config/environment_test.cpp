@@ -94,10 +94,39 @@ TEST(ConfigurationFromEnvironment, HoldsPasswords) {
   const Environment environment{{{"DB_PASSWORD", "hunter2"}}};
   const std::string url = "zookeeper://u@h?password-env=";
   EXPECT_EQ(refusal_of_url(url + "DB_PASSWORD", environment), "");
-  EXPECT_THAT(
-      refusal_of_url(url + "DB_PASSWROD", environment),
-      AllOf(HasSubstr("parameter \"password-env\": the variable \"DB_PASSWROD\" is not set"),
-            Not(HasSubstr("hunter2"))));
+  EXPECT_THAT(refusal_of_url(url + "DB_PASSWROD", environment),
+              AllOf(HasSubstr("parameter \"password-env\": the variable that it names is not set"),
+                    Not(HasSubstr("hunter2"))));
+}
+
+TEST(ConfigurationFromEnvironment, ShowsNoPasswordInThePlaceOfAName) {
+  for (const auto* const key : {"password-env", "password-file"}) {
+    EXPECT_THAT(refusal_of_url(std::string{"redis://h?"} + key + "=hunter2"),
+                AllOf(HasSubstr(key), Not(HasSubstr("hunter2"))));
+  }
+}
+
+TEST(ConfigurationFromEnvironment, RefusesVariablesThatMissAStore) {
+  const auto refusal = [](const std::string& name, const std::string& value = "5s") {
+    return refusal_of_url("memory:", Environment{{{name, value}}});
+  };
+  EXPECT_THAT(refusal("SIMBA_SQLTE_TTL"),
+              StartsWith("variable SIMBA_SQLTE_TTL: there is no store \"sqlte\"; did you mean "
+                         "SIMBA_SQLITE_TTL?"));
+  EXPECT_THAT(refusal("SIMBA_REDSI_PASSWORD_FILE"), HasSubstr("SIMBA_REDIS_PASSWORD_FILE?"));
+  EXPECT_THAT(refusal("SIMBA_POSTGRES_TTL"), HasSubstr("SIMBA_POSTGRESQL_TTL?"));
+  EXPECT_THAT(refusal("SIMBA_TTL"),
+              StartsWith("variable SIMBA_TTL: it names no store; write SIMBA_<STORE>_TTL, as "
+                         "SIMBA_REDIS_TTL"));
+  EXPECT_THAT(refusal("SIMBA_RENEW_AT_PERCENT"), HasSubstr("names no store"));
+  EXPECT_THAT(refusal("SIMBA_BACKND"), HasSubstr("did you mean SIMBA_BACKEND?"));
+  for (const auto* const other :
+       {"SIMBA_MUTEX", "SIMBA_EVENT", "SIMBA_DB_HOST", "SIMBA_HOST", "SIMBA_REDIS2_SERVICE_HOST",
+        "SIMBA_TEST_REDIS", "SIMBA_", "SIMBA_CONTENDER_ID", "SIMBA_FENCING_TOKEN", "SIMBAL_TTL"}) {
+    EXPECT_EQ(refusal(other), "") << other;
+  }
+  EXPECT_EQ(refusal("SIMBA_REDIS2_PORT", "tcp://10.0.0.1:6379"), "");
+  EXPECT_EQ(refusal("SIMBA_TTL", ""), "");
 }
 
 TEST(ConfigurationFromEnvironment, MayReplaceAPasswordOfTheFile) {

@@ -20,7 +20,8 @@ TEST(StoreChoice, IsTheOneThatIsEnabled) {
 TEST(StoreChoice, ListsAllThatAreEnabledWhereTheyAreSeveral) {
   EXPECT_THAT(refusal_of_yaml(two),
               AllOf(StartsWith("simba.yaml: 2 stores are enabled, and one is allowed:"),
-                    HasSubstr("simba.sqlite (line 5)"), HasSubstr("simba.redis (line 2)")));
+                    HasSubstr("simba.sqlite (line 5)"), HasSubstr("simba.redis (line 2)"),
+                    HasSubstr("SIMBA_REDIS_ENABLED=false")));
 }
 
 TEST(StoreChoice, ListsWhatCouldBeEnabledWhereNoneIs) {

@@ -130,7 +130,8 @@ TEST(ConfigurationFromYaml, RefusesAKeyThatIsThereTwice) {
 }
 
 TEST(ConfigurationFromYaml, SaysWhereThereIsNoSimba) {
-  EXPECT_THAT(refusal_of_yaml(""), StartsWith("simba.yaml: there is nothing in it"));
+  EXPECT_THAT(refusal_of_yaml(""), AllOf(StartsWith("simba.yaml: there is nothing in it"),
+                                         HasSubstr("write the key \"simba\"")));
   EXPECT_THAT(refusal_of_yaml("# only a comment\n"), HasSubstr("there is nothing in it"));
   EXPECT_THAT(refusal_of_yaml("spring: 1\n"), HasSubstr("there is no key \"simba\""));
   EXPECT_THAT(refusal_of_yaml("a: 1\nsimab:\n  redis:\n"),
@@ -152,6 +153,25 @@ TEST(ConfigurationFromYaml, RefusesWhatIsNoYamlWithoutShowingIt) {
         << text;
   }
   EXPECT_THAT(refusal_of_yaml("simba:\n  memory:\n---\nsimba:\n"), HasSubstr("second document"));
+}
+
+TEST(ConfigurationFromYaml, RefusesAQuotationThatIsNotClosed) {
+  for (const auto* const text : {"simba:\n  sqlite:\n    path: 'hunter2\n    ttl: 5s\n",
+                                 "simba:\n  sqlite:\n    path: \"hunter2\n    ttl: 5s\n",
+                                 "simba:\n  sqlite:\n    path: 'hunter2\n    ttl: 5s\n\n  \n",
+                                 "simba:\n  sqlite:\n    path: 'it''s hunter2''\n"}) {
+    EXPECT_THAT(refusal_of_yaml(text),
+                AllOf(StartsWith("simba.yaml:3: a quotation mark is not closed"),
+                      Not(HasSubstr("hunter2"))))
+        << text;
+  }
+  EXPECT_THAT(refusal_of_yaml("simba:\n  sqlite:\n    path: 'a"), HasSubstr("simba.yaml:3: "));
+  for (const auto* const text :
+       {"simba: {sqlite: {path: 'a'}}", "simba:\n  sqlite:\n    path: it's\n",
+        "simba:\n  sqlite:\n    path: a # don't\n", "simba:\n  sqlite:\n    path: |\n      a'b",
+        "simba:\n  sqlite:\n    path: >+\n      \"a\n\n", "simba: {sqlite: {path: a}}\n...\n"}) {
+    EXPECT_EQ(refusal_of_yaml(text), "") << text;
+  }
 }
 
 TEST(ConfigurationFromYaml, ShowsNoPasswordThatIsInTheWrongPlace) {

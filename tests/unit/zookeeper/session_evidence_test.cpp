@@ -13,8 +13,8 @@ constexpr LocalTime start{100s};
 
 class SessionEvidenceTest : public testing::Test {
  protected:
-  SessionEvidenceTest() { evidence.begun(start); }
-  SessionEvidence evidence{300ms};
+  SessionEvidenceTest() { evidence.begun(start, 300ms); }
+  SessionEvidence evidence;
 };
 
 TEST_F(SessionEvidenceTest, ANewSessionCountsFromBeforeItWasAskedFor) {
@@ -66,7 +66,7 @@ TEST_F(SessionEvidenceTest, AReconnectWithoutAnAnswerProvesNothingNew) {
 
 TEST_F(SessionEvidenceTest, ANewSessionForgetsTheOldOne) {
   evidence.answered(start + 100ms, start + 110ms);
-  evidence.begun(start + 5s);
+  evidence.begun(start + 5s, 300ms);
   evidence.reconnected();
   EXPECT_EQ(evidence.counted_from(), start + 5s);
 }

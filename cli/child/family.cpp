@@ -1,0 +1,116 @@
+#include "cli/child/family.hpp"
+
+#include <cerrno>
+#include <csignal>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <fcntl.h>
+#include <string_view>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+namespace simba::cli {
+namespace {
+
+struct Process {
+  char state = '\0';
+  pid_t parent = 0;
+  pid_t group = 0;
+  pid_t session = 0;
+};
+
+/// The number that `text` begins with after blanks; takes it away. -1: there is none.
+pid_t take_number(std::string_view& text) noexcept {
+  while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
+  pid_t number = -1;
+  while (!text.empty() && text.front() >= '0' && text.front() <= '9') {
+    number = (number < 0 ? 0 : number) * 10 + (text.front() - '0');
+    text.remove_prefix(1);
+  }
+  return number;
+}
+
+/// False: there is no such process.
+bool read_process(int proc, pid_t number, Process& process) noexcept {
+  char path[32] = {};
+  std::size_t at = sizeof path - std::strlen("/stat") - 1;
+  std::memcpy(path + at, "/stat", std::strlen("/stat"));
+  for (auto rest = number; rest > 0; rest /= 10) path[--at] = static_cast<char>('0' + rest % 10);
+  const int file = ::openat(proc, path + at, O_RDONLY | O_CLOEXEC);
+  if (file < 0) return false;
+  char buffer[512];
+  const auto size = ::read(file, buffer, sizeof buffer);
+  ::close(file);
+  if (size <= 0) return false;
+  std::string_view text{buffer, static_cast<std::size_t>(size)};
+  const auto name_end = text.rfind(')');  // the name may have anything in it
+  if (name_end == std::string_view::npos || name_end + 3 >= text.size()) return false;
+  process.state = text[name_end + 2];
+  text.remove_prefix(name_end + 3);
+  process.parent = take_number(text);
+  process.group = take_number(text);
+  process.session = take_number(text);
+  return true;
+}
+
+bool is_alive(const Process& process) noexcept {
+  return process.state != 'Z' && process.state != 'X' && process.state != 'x';
+}
+
+bool descends(int proc, Process process, pid_t ancestor) noexcept {
+  constexpr int deep = 1000;  // parents may change while we look
+  for (int i = 0; i < deep && process.parent > 0; ++i) {
+    if (process.parent == ancestor) return true;
+    if (!read_process(proc, process.parent, process)) return false;
+  }
+  return false;
+}
+
+struct Search {
+  int proc;
+  pid_t self;
+  pid_t session;
+  pid_t group;
+  int signal;
+
+  void look_at(pid_t number, Family& family) const noexcept {
+    Process process;
+    if (number == self || !read_process(proc, number, process) || !is_alive(process)) return;
+    const bool member = process.group == group;
+    if (!member && (process.session != session || !descends(proc, process, self))) return;
+    if (::kill(number, signal) == 0) {
+      family.living = true;
+    } else if (errno == EPERM) {
+      family.foreign = true;
+    }
+  }
+};
+
+}  // namespace
+
+Family look_at_family(pid_t group, int signal) noexcept {
+  Family family;
+  const int proc = ::open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (proc < 0) return family;
+  const Search search{proc, ::getpid(), ::getsid(0), group, signal};
+  alignas(8) char buffer[8192];
+  constexpr std::size_t length_at = 16;  // of linux_dirent64
+  constexpr std::size_t name_at = 19;
+  long size = 0;
+  while ((size = ::syscall(SYS_getdents64, proc, buffer, sizeof buffer)) > 0) {
+    std::uint16_t length = 0;
+    for (std::size_t at = 0; at < static_cast<std::size_t>(size); at += length) {
+      std::memcpy(&length, buffer + at + length_at, sizeof length);
+      std::string_view name{buffer + at + name_at};
+      const pid_t number = take_number(name);
+      if (number <= 0 || !name.empty()) continue;
+      family.known = true;
+      search.look_at(number, family);
+    }
+  }
+  ::close(proc);
+  return family;
+}
+
+}  // namespace simba::cli

@@ -1,0 +1,22 @@
+#pragma once
+
+#include <sys/types.h>
+
+namespace simba::cli {
+
+/// What is left of a command.
+struct Family {
+  bool known = false;    ///< false: /proc can not be read, and nothing else is true
+  bool living = false;   ///< some process is alive that we may signal
+  bool foreign = false;  ///< some process is alive that we may not signal: it is another user's
+};
+
+/// Looks for living processes of the group, and for others that descend from this process and are
+/// in its session: those have a group of their own, as the jobs of a shell have or what a nested
+/// `simba run` guards. Zombies do not count, nor do processes in a session of their own. Sends
+/// `signal` to each; 0: to none.
+///
+/// This process has to be a subreaper. Nothing but system calls.
+Family look_at_family(pid_t group, int signal) noexcept;
+
+}  // namespace simba::cli
