@@ -13,7 +13,7 @@
 namespace simba::config {
 namespace {
 
-constexpr std::size_t longest_secret = 64 * 1024;
+constexpr std::size_t longest_secret = 65'536;
 
 [[noreturn]] void refuse(std::string_view origin, std::string_view message) {
   throw Error{ErrorKind::configuration, fmt::format("{}: {}", origin, message)};

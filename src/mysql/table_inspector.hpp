@@ -15,7 +15,7 @@ namespace simba::mysql {
 /// Looks at a MySQL or MariaDB server and its table, on a connection of its own.
 class MySqlInspector final : public sql::TableInspector {
  public:
-  MySqlInspector(Settings settings, std::chrono::milliseconds connect_timeout);
+  MySqlInspector(Settings checked, std::chrono::milliseconds connect_timeout);
 
   bool has_table() override;
   std::vector<std::string> names() override;
