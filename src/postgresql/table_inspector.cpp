@@ -16,7 +16,6 @@ namespace simba::postgresql {
 namespace {
 
 using engine::Finding;
-using sql::note;
 using sql::problem;
 using sql::Waited;
 using sql::warning;

@@ -117,7 +117,7 @@ std::vector<Reply> ServerConsole::send(const Endpoint& server, const Settings& s
   return send(server, settings, commands, replies);
 }
 
-std::vector<Reply> ServerConsole::ask(const Endpoint& server, std::string commands,
+std::vector<Reply> ServerConsole::ask(const Endpoint& server, const std::string& commands,
                                       std::size_t replies) {
   return send(server, settings_, commands, replies);
 }

@@ -44,7 +44,7 @@ class ServerConsole {
   Reply ask(const Endpoint& server, std::initializer_list<std::string_view> words);
 
   /// Encoded commands that are answered with `replies` replies.
-  std::vector<Reply> ask(const Endpoint& server, std::string commands, std::size_t replies);
+  std::vector<Reply> ask(const Endpoint& server, const std::string& commands, std::size_t replies);
 
   /// The same, wherever the keys of the mutex are. Where a cluster refers it elsewhere all of the
   /// commands are sent again.
