@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <functional>
 #include <mutex>
+#include <optional>
 #include <utility>
 #include <variant>
 
@@ -81,7 +82,8 @@ Connected ClientConsole::connect() {
   std::unique_lock lock{session_->mutex};
   session_->changed.wait_for(lock, patience_,
                              [&] { return session_->connected || session_->failed; });
-  if (session_->connected && !session_->failed) return *session_->connected;
+  const std::optional<Connected>& connected = session_->connected;
+  if (connected && !session_->failed) return *connected;
   const Error why = session_->failed.value_or(
       Error{ErrorKind::unavailable, fmt::format("ZooKeeper at {}: no connection in time", place_)});
   lock.unlock();
