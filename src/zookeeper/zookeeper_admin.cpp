@@ -159,9 +159,10 @@ class ZooKeeperAdmin final : public engine::StoreAdmin {
     for (std::size_t i = 0; i < mutexes.size(); ++i) {
       const Code code = lines[i].code;
       if (code == Code::no_node) continue;  // gone meanwhile
+      // In the root of the tree there are nodes of others, too, which may be closed to us.
+      if (code == Code::no_auth && settings_.root.empty()) continue;
       if (code != Code::ok) throw error_of(code, "list the contenders of", paths[i]);
       if (contenders_among(lines[i].names).empty()) {
-        // In the root of the tree there are nodes of others, too.
         if (!settings_.root.empty()) entries.push_back(free_mutex(mutexes[i]));
         continue;
       }
