@@ -64,6 +64,7 @@ class Stage {
   bool run() {
     while (!workers_.empty()) {
       std::vector<pollfd> sockets;
+      sockets.reserve(workers_.size());
       for (const auto& worker : workers_) sockets.push_back({worker.channel.socket(), POLLIN, 0});
       ::poll(sockets.data(), sockets.size(), -1);
       for (std::size_t i = workers_.size(); i-- > 0;) {

@@ -243,10 +243,9 @@ bool Contest::latch_leads(const Latch& latch, const LeaseRecord& record) {
 }
 
 void Contest::latch_lost(const Latch& latch, bool led) {
-  const std::string path = latch.mutex_path();
-  const std::string id = latch.contender_id();
-  drop(latch);
-  tell(path, id, Notice{.kind = led ? Notice::Kind::revoked : Notice::Kind::changed});
+  drop(latch);  // which holds itself while it tells
+  tell(latch.mutex_path(), latch.contender_id(),
+       Notice{.kind = led ? Notice::Kind::revoked : Notice::Kind::changed});
 }
 
 void Contest::latch_displaced(const Latch& latch) {
