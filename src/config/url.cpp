@@ -11,7 +11,7 @@ namespace simba::config {
 namespace {
 
 constexpr std::string_view jdbc = "jdbc:";
-constexpr std::size_t longest_url = 16 * 1024;
+constexpr std::size_t longest_url = 16'384;
 
 [[noreturn]] void refuse(const std::string& message) {
   throw Error{ErrorKind::configuration, message};

@@ -137,7 +137,7 @@ class Builder final : public YAML::EventHandler {
       if (node.kind != YamlNode::Kind::text) throw Refused{node.line, "a key must be a text"};
       parent.entry = YamlEntry{.key = node.text, .line = node.line};
     } else if (parent.entry->key == "<<") {
-      note_merge(parent, std::move(node));
+      note_merge(parent, parent.entry->line, std::move(node));
       parent.entry.reset();
     } else {
       parent.entry->value = std::move(node);
@@ -146,7 +146,7 @@ class Builder final : public YAML::EventHandler {
     }
   }
 
-  static void note_merge(Open& parent, YamlNode node) {
+  static void note_merge(Open& parent, int line, YamlNode node) {
     std::vector<YamlNode> maps;
     if (node.kind == YamlNode::Kind::list) {
       maps = std::move(node.items);
@@ -155,7 +155,7 @@ class Builder final : public YAML::EventHandler {
     }
     for (YamlNode& map : maps) {
       if (map.kind != YamlNode::Kind::map) {
-        throw Refused{parent.entry->line, "after << a map or a list of maps must come"};
+        throw Refused{line, "after << a map or a list of maps must come"};
       }
       parent.to_merge.push_back(std::move(map));
     }
