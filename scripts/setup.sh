@@ -11,7 +11,7 @@ build=(g++ cmake ninja-build libasio-dev libspdlog-dev libfmt-dev
 servers=(postgresql-15 mariadb-server redis-server redis-sentinel redis-tools
          python3-redis openssl
          libzookeeper-java libcurator-recipes-java default-jre-headless
-         pkg-config dpkg-dev)
+         pkg-config dpkg-dev file)
 lint=(clang-format clang-tidy-16 cppcheck)
 coverage=(gcovr)
 fuzz=(clang libclang-rt-14-dev)
