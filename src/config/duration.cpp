@@ -48,7 +48,9 @@ milliseconds parse(std::string_view text, std::string_view whole) {
   if (error == std::errc::result_out_of_range) refuse(whole, "is too long");
   const auto factor = factor_of(text.substr(static_cast<std::size_t>(end - text.data())));
   if (!factor) refuse(whole, "is no duration");
-  if (number > std::numeric_limits<std::int64_t>::max() / *factor) refuse(whole, "is too long");
+  // It is counted in nanoseconds, and added to moments, in what uses it.
+  constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max() / 1'000'000 / 4;
+  if (number > most / *factor) refuse(whole, "is too long");
   return milliseconds{number * *factor};
 }
 
