@@ -198,6 +198,18 @@ void ContentionMachine::on(const Noticed& event, LocalTime now, Actions& actions
   if (notice.record) see(*notice.record);
 }
 
+// It may be in doubt whether there is anything, and under which token: one that is stopped asks.
+void ContentionMachine::on(const Inherited& event, LocalTime now, Actions& actions) {
+  if (phase_ == Phase::idle) {
+    begin_releasing(event.token, now + plan_->request_timeout, now, actions);
+  } else if (phase_ == Phase::releasing) {
+    hinted_ = true;  // what is under way may have come too early
+    release_token_ = std::max(release_token_, event.token);
+  } else {
+    give_back(event.token, now, actions);
+  }
+}
+
 // ---- time ----------------------------------------------------------------------------------
 
 void ContentionMachine::expire(LocalTime now, Actions& actions) {

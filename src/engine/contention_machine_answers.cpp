@@ -82,6 +82,14 @@ void ContentionMachine::guard_answered(const Answered& event, bool newest, Local
     lose(LossReason::taken_over, &record, counted_from, actions);
     return;
   }
+  if (record.fencing_token < token_ && phase_ == Phase::owning) {
+    // The store has lost its memory of our grant and knows an older one of ours. A release of that
+    // one may be under way, so it protects nothing.
+    last_token_ = record.fencing_token;
+    lose(LossReason::taken_over, nullptr, now, actions);
+    asked_ = true;  // it is given back, or asked for anew
+    return;
+  }
   failures_ = 0;
   last_token_ = std::max(last_token_, record.fencing_token);
   const LocalTime due =
@@ -111,8 +119,10 @@ void ContentionMachine::release_answered(const Answered& event, bool newest, Loc
     return;
   }
   const LeaseRecord& record = *event.answer.record();
-  if (!is_mine(record)) {
+  if (!is_mine(record) && !std::exchange(hinted_, false)) {
     settle(actions);
+  } else if (!is_mine(record)) {
+    next_attempt_ = now;
   } else if (record.fencing_token != release_token_) {
     // A request of ours whose reply was lost has raised the token.
     release_token_ = record.fencing_token;

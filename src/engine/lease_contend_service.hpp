@@ -14,7 +14,7 @@ class LeaseContendService final : public AbstractMutexContendService {
                       std::shared_ptr<LeaseStore> store, std::shared_ptr<void> attachment,
                       std::shared_ptr<const Runtime> runtime,
                       std::shared_ptr<const ContentionPlan> plan,
-                      std::chrono::nanoseconds renew_phase);
+                      std::chrono::nanoseconds renew_phase, std::shared_ptr<Succession> succession);
   ~LeaseContendService() override;
 
   bool is_owner() const noexcept override { return is_active(status()) && contention_->is_owner(); }

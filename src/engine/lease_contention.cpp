@@ -29,7 +29,8 @@ LeaseContention::LeaseContention(MutexContender& contender,
                                  std::shared_ptr<LeaseStore> store,
                                  std::shared_ptr<const Runtime> runtime,
                                  std::shared_ptr<const ContentionPlan> plan, AfterLoss after_loss,
-                                 std::chrono::nanoseconds renew_phase)
+                                 std::chrono::nanoseconds renew_phase,
+                                 std::shared_ptr<Succession> succession)
     : contender_{contender},
       request_{.mutex = contender.mutex(),
                .contender_id = contender.contender_id(),
@@ -39,6 +40,7 @@ LeaseContention::LeaseContention(MutexContender& contender,
       store_{std::move(store)},
       runtime_{std::move(runtime)},
       plan_{std::move(plan)},
+      succession_{std::move(succession)},
       machine_{plan_,       request_.contender_id, after_loss, runtime_->random,
                renew_phase, store_->owner_watch()} {}
 
@@ -103,6 +105,7 @@ void LeaseContention::post(MachineEvent event) {
 
 void LeaseContention::handle(const MachineEvent& event) {
   try {
+    if (std::holds_alternative<Start>(event)) succession_->begin(weak_from_this());
     Actions actions = machine_.step(event, runtime_->clock->now());
     perform(actions);
   } catch (const std::exception& e) {
@@ -208,11 +211,22 @@ void LeaseContention::send(const Request& request) {
   AnswerHandler handler = [self = shared_from_this(), request](LeaseAnswer answer) {
     self->post(Answered{.request = request, .answer = std::move(answer)});
   };
+  if (request.kind == Request::Kind::release && leave_to_successor(request)) {
+    handler(LeaseRecord{});  // whatever is held under our name is not ours any more
+    return;
+  }
   try {
     hand_over(request, handler);
   } catch (const std::exception& e) {
     handler(Error{ErrorKind::internal, std::string{"the store threw: "} + e.what()});
   }
+}
+
+bool LeaseContention::leave_to_successor(const Request& request) {
+  const auto successor = succession_->successor_of(*this);
+  if (!successor) return false;
+  successor->post(Inherited{.token = request.token});
+  return true;
 }
 
 void LeaseContention::hand_over(const Request& request, AnswerHandler handler) {

@@ -8,6 +8,7 @@
 #include <stop_token>
 #include <string_view>
 
+#include "engine/succession.hpp"
 #include "simba/core/fork_guard.hpp"
 #include "simba/core/mutex_contender.hpp"
 #include "simba/core/owner_dispatcher.hpp"
@@ -31,7 +32,7 @@ class LeaseContention : public std::enable_shared_from_this<LeaseContention> {
   LeaseContention(MutexContender& contender, std::shared_ptr<OwnerDispatcher> dispatcher,
                   std::shared_ptr<LeaseStore> store, std::shared_ptr<const Runtime> runtime,
                   std::shared_ptr<const ContentionPlan> plan, AfterLoss after_loss,
-                  std::chrono::nanoseconds renew_phase);
+                  std::chrono::nanoseconds renew_phase, std::shared_ptr<Succession> succession);
 
   ~LeaseContention();
 
@@ -62,6 +63,7 @@ class LeaseContention : public std::enable_shared_from_this<LeaseContention> {
   void watch(Actions::Watching watching);
   void send(const Request& request);
   void hand_over(const Request& request, AnswerHandler handler);
+  bool leave_to_successor(const Request& request);
   void tell(ContentionEvent event);
   void log_failure(const ContentionEvent& event);
   void log_recovery();
@@ -76,6 +78,7 @@ class LeaseContention : public std::enable_shared_from_this<LeaseContention> {
   const std::shared_ptr<LeaseStore> store_;
   const std::shared_ptr<const Runtime> runtime_;
   const std::shared_ptr<const ContentionPlan> plan_;
+  const std::shared_ptr<Succession> succession_;
   const ForkGuard fork_guard_;
 
   Mailbox<MachineEvent> mailbox_;

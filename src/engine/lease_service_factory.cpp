@@ -5,6 +5,7 @@
 
 #include "engine/lease_contend_service.hpp"
 #include "engine/lease_retrieval_service.hpp"
+#include "engine/succession.hpp"
 #include "simba/core/error.hpp"
 
 namespace simba::engine {
@@ -39,16 +40,22 @@ LeaseServiceFactory::LeaseServiceFactory(std::shared_ptr<LeaseStore> store,
       attachment_{store_->attach()},
       runtime_{complete(std::move(runtime))},
       plan_{std::make_shared<const ContentionPlan>(options)},
-      renew_phase_{runtime_->random->between(std::chrono::nanoseconds{0}, plan_->ttl)} {}
+      renew_phase_{runtime_->random->between(std::chrono::nanoseconds{0}, plan_->ttl)},
+      successions_{std::make_shared<Successions>()} {}
 
 std::unique_ptr<MutexContendService> LeaseServiceFactory::create_mutex_contend_service(
     MutexContender& contender, const ContendServiceOptions& options) {
+  if (fork_guard_.in_child()) {
+    throw IllegalStateError{
+        "the factory belongs to the parent process; make a new factory after fork()"};
+  }
   const NameLimits limits = store_->name_limits();
   check_name("mutex name", contender.mutex(), limits.mutex);
   check_name("contender id", contender.contender_id(), limits.contender_id);
   store_->check_names(contender.mutex(), contender.contender_id());
-  return std::make_unique<LeaseContendService>(contender, options, store_, attachment_, runtime_,
-                                               plan_, renew_phase_);
+  return std::make_unique<LeaseContendService>(
+      contender, options, store_, attachment_, runtime_, plan_, renew_phase_,
+      successions_->of(contender.mutex(), contender.contender_id()));
 }
 
 std::unique_ptr<MutexRetrievalService> LeaseServiceFactory::create_mutex_retrieval_service(

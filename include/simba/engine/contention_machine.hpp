@@ -41,7 +41,12 @@ struct Noticed {
   std::uint64_t life = 0;  ///< in which life the subscription was made
 };
 
-using MachineEvent = std::variant<Start, Stop, Tick, Drained, Answered, Noticed>;
+/// One that contended under the same id before has got the mutex, or may have: it is ours now.
+struct Inherited {
+  FencingToken token = 0;  ///< 0: unknown
+};
+
+using MachineEvent = std::variant<Start, Stop, Tick, Drained, Answered, Noticed, Inherited>;
 
 /// What is to be done after a step, in the order of the fields.
 struct Actions {
@@ -110,6 +115,7 @@ class ContentionMachine {
   void on(const Drained& event, LocalTime now, Actions& actions);
   void on(const Answered& event, LocalTime now, Actions& actions);
   void on(const Noticed& event, LocalTime now, Actions& actions);
+  void on(const Inherited& event, LocalTime now, Actions& actions);
 
   void expire(LocalTime now, Actions& actions);
   void time_out(LocalTime now, Actions& actions);

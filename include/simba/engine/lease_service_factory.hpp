@@ -2,11 +2,14 @@
 
 #include <memory>
 
+#include "simba/core/fork_guard.hpp"
 #include "simba/core/mutex_service_factory.hpp"
 #include "simba/engine/contention_options.hpp"
 #include "simba/engine/lease_store.hpp"
 
 namespace simba::engine {
+
+class Successions;
 
 /// Makes the services of every store that implements `LeaseStore`.
 ///
@@ -35,6 +38,8 @@ class LeaseServiceFactory final : public MutexServiceFactory {
   const std::shared_ptr<const Runtime> runtime_;
   const std::shared_ptr<const ContentionPlan> plan_;
   const std::chrono::nanoseconds renew_phase_;
+  const std::shared_ptr<Successions> successions_;
+  const ForkGuard fork_guard_;
 };
 
 }  // namespace simba::engine

@@ -177,6 +177,39 @@ TEST(ContentionMachineOwning, IsLostAtOnceWhenTheStoreNamesAnotherOwner) {
   EXPECT_EQ(actions.observed->owner_id, "other");
 }
 
+TEST(ContentionMachineOwning, IsLostAtOnceWhenTheStoreKnowsOnlyAnOlderGrantOfIt) {
+  MachineDriver driver;
+  driver.own(3);
+  const Actions actions = driver.answer(driver.renewing(), driver.mine(2));
+  EXPECT_TRUE(actions.lost);
+  EXPECT_EQ(driver.machine().owned_until(), LocalTime::min());
+  ASSERT_TRUE(actions.drain);
+  const Actions next = driver.step(Drained{.drain = *actions.drain});
+  ASSERT_TRUE(next.send);
+  EXPECT_EQ(next.send->kind, Request::Kind::acquire);  // under a new token
+}
+
+TEST(ContentionMachineOwning, AnOlderGrantIsGivenBackByOneThatStaysOut) {
+  MachineDriver driver{MachineDriver::plain_options(), AfterLoss::stay_out};
+  driver.own(3);
+  const Actions actions = driver.answer(driver.renewing(), driver.mine(2));
+  ASSERT_TRUE(actions.drain);
+  const Actions next = driver.step(Drained{.drain = *actions.drain});
+  ASSERT_TRUE(next.give_back);
+  EXPECT_EQ(next.give_back->token, 2U);
+}
+
+TEST(ContentionMachineOwning, AnOlderGrantIsKeptWhileCallbacksStillRunUnderIt) {
+  MachineDriver driver;
+  driver.own(3);
+  const Request guard = driver.renewing();
+  driver.step(Stop{});
+  const Actions actions = driver.answer(guard, driver.mine(2));
+  EXPECT_FALSE(actions.give_back);
+  EXPECT_FALSE(actions.settled);
+  EXPECT_EQ(driver.phase(), Phase::draining);
+}
+
 TEST(ContentionMachineOwning, IsLostAtOnceWhenTheSessionHasEnded) {
   MachineDriver driver;
   driver.own();

@@ -201,6 +201,61 @@ TEST_F(LeaseContendServiceTest, ALateReleaseOfAnEarlierLifeDoesNotEndTheNextOne)
   EXPECT_FALSE(b.service->is_owner());
 }
 
+TEST_F(LeaseContendServiceTest, AServiceThatIsGoneDoesNotGiveBackWhatItsSuccessorOfTheSameIdGot) {
+  options_.release_wait = 100ms;
+  Party a{*this, "a"};
+  Party b{*this, "b"};
+  a.service->start();
+  a.line->next(Operation::release, Fault::hold_request());
+  a.service->stop();  // returns although the store has not confirmed
+  a.service = a.factory.create_mutex_contend_service(a.contender);
+  a.service->start();
+  ASSERT_TRUE(a.service->is_owner());
+  a.line->release_requests();  // the store answers with the token of the second service
+  b.service->start();
+  EXPECT_FALSE(b.service->is_owner());
+  EXPECT_TRUE(a.service->is_owner());
+  runtime_.advance(60s);
+  EXPECT_TRUE(a.service->is_owner());
+  EXPECT_FALSE(b.service->is_owner());
+}
+
+TEST_F(LeaseContendServiceTest, AGrantThatIsToldToAServiceThatIsGoneIsLeftToItsSuccessor) {
+  options_.release_wait = 100ms;
+  Party a{*this, "a"};
+  Party b{*this, "b"};
+  a.line->next(Operation::acquire, Fault::hold_request());
+  a.service->start();
+  a.service->stop();
+  a.service = a.factory.create_mutex_contend_service(a.contender);
+  a.service->start();
+  ASSERT_TRUE(a.service->is_owner());
+  a.line->release_requests();  // carried out late, for the same id: raises the token
+  b.service->start();
+  runtime_.advance(60s);
+  EXPECT_TRUE(a.service->is_owner());
+  EXPECT_FALSE(b.service->is_owner());
+  a.service->stop();
+  runtime_.advance(1s);
+  EXPECT_TRUE(b.service->is_owner());
+}
+
+TEST_F(LeaseContendServiceTest, AGrantThatIsToldWhenBothAreStoppedIsGivenBackByTheSecond) {
+  options_.release_wait = 100ms;
+  Party a{*this, "a"};
+  Party b{*this, "b"};
+  a.line->next(Operation::acquire, Fault::hold_request());
+  a.service->start();
+  a.service->stop();
+  a.service = a.factory.create_mutex_contend_service(a.contender);
+  a.service->start();
+  a.service->stop();
+  a.line->release_requests();  // the first service is granted the mutex now
+  b.service->start();
+  runtime_.advance(3s);
+  EXPECT_TRUE(b.service->is_owner());
+}
+
 TEST_F(LeaseContendServiceTest, StopReturnsSoonWhenTheStoreIsABlackHoleAndTheReleaseGoesOn) {
   options_.release_wait = 2s;
   Party a{*this, "a"};
