@@ -19,12 +19,12 @@ std::chrono::milliseconds parse_duration(std::string_view text, std::string_view
 }
 
 std::string to_text(std::chrono::nanoseconds span) {
-  const auto milliseconds = std::chrono::duration_cast<std::chrono::milliseconds>(span).count();
-  if (milliseconds < 1'000) return fmt::format("{} ms", milliseconds);
-  if (milliseconds < 120'000) {
-    return fmt::format("{:.6g} s", static_cast<double>(milliseconds / 100) / 10.0);
+  const auto count = std::chrono::duration_cast<std::chrono::milliseconds>(span).count();
+  if (count < 1'000) return fmt::format("{} ms", count);
+  if (count < 120'000) {
+    return fmt::format("{:.6g} s", static_cast<double>(count / 100) / 10.0);
   }
-  return fmt::format("{} min", milliseconds / 60'000);
+  return fmt::format("{} min", count / 60'000);
 }
 
 }  // namespace simba::cli

@@ -1,5 +1,6 @@
 #include "cli/moments.hpp"
 
+#include <algorithm>
 #include <ctime>
 
 #include <fmt/format.h>
@@ -41,7 +42,11 @@ WallTime wall_now() {
   return std::chrono::floor<std::chrono::milliseconds>(std::chrono::system_clock::now());
 }
 
-WallTime shown(StoreTime moment) { return WallTime{moment.time_since_epoch()}; }
+WallTime shown(StoreTime moment) {
+  constexpr WallTime first{};
+  constexpr WallTime last{std::chrono::milliseconds{253'402'300'799'999}};  // of the year 9999
+  return std::clamp(WallTime{moment.time_since_epoch()}, first, last);
+}
 
 std::string to_utc(WallTime moment) {
   const Parts parts = parts_of(moment, Zone::utc);

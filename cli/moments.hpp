@@ -11,7 +11,8 @@ using WallTime = std::chrono::time_point<std::chrono::system_clock, std::chrono:
 
 WallTime wall_now();
 
-/// A moment of a store, for showing only: the store's clock may be wrong.
+/// A moment of a store, for showing only: the store's clock may be wrong. One before 1970 or after
+/// 9999 is shown as the nearest that is not.
 WallTime shown(StoreTime moment);
 
 /// For programs: "2026-11-15T19:55:02.123Z".

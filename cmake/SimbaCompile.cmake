@@ -30,6 +30,10 @@ function(simba_compile_options target)
       # GCC 12 reports std::string concatenation by mistake (GCC bug 105651).
       $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>)
   endif()
+  if(CMAKE_UNITY_BUILD)
+    # A type of one source file looks to GCC like that of a header when both are compiled together.
+    target_compile_options(${target} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>)
+  endif()
   if(SIMBA_WARNINGS_AS_ERRORS)
     target_compile_options(${target} PRIVATE -Werror)
   endif()

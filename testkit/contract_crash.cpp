@@ -10,10 +10,6 @@
 namespace simba::testkit::detail {
 namespace {
 
-std::chrono::nanoseconds take_over_bound(const engine::ContentionOptions& lease) {
-  return worst_cases(engine::ContentionPlan{lease}).take_over;
-}
-
 void the_next_one_takes_over_within_the_bound(Contract& contract) {
   const std::string mutex = contract.fresh_name();
   const auto lease = contract.short_lease();
@@ -29,7 +25,7 @@ void the_next_one_takes_over_within_the_bound(Contract& contract) {
   const LocalTime cut_at = contract.now();
   one.cut();
   ASSERT_TRUE(waiter.has_acquired());
-  EXPECT_LE(waiter.acquired_at() - cut_at, take_over_bound(lease));
+  EXPECT_LE(waiter.acquired_at() - cut_at, contract.take_over(lease));
   EXPECT_GT(waiter.tokens().back(), owner.tokens().back());
 }
 
@@ -132,7 +128,7 @@ void a_dead_waiter_delays_the_next_one_by_no_more_than_a_take_over(Contract& con
   another.cut();
   owner.stop();
   ASSERT_TRUE(waiter.has_acquired());
-  EXPECT_LE(waiter.acquired_at() - owner.released_at(), take_over_bound(lease));
+  EXPECT_LE(waiter.acquired_at() - owner.released_at(), contract.take_over(lease));
   EXPECT_FALSE(dead.service().is_owner());
 }
 

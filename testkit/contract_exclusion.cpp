@@ -13,7 +13,7 @@
 namespace simba::testkit::detail {
 namespace {
 
-constexpr int contenders = 10;
+constexpr int rivals = 10;
 
 std::vector<std::unique_ptr<MutexServiceFactory>> three_factories(const Contract& contract) {
   std::vector<std::unique_ptr<MutexServiceFactory>> factories;
@@ -53,7 +53,7 @@ void ten_lockers_in_threads_never_hold_at_the_same_time(Contract& contract) {
   std::vector<std::string> failures;
   {
     std::vector<std::jthread> threads;
-    for (std::size_t i = 0; i < contenders; ++i) {
+    for (std::size_t i = 0; i < rivals; ++i) {
       threads.emplace_back([&, i] {
         try {
           SimbaLocker locker{mutex, *factories[i % factories.size()]};
@@ -68,7 +68,7 @@ void ten_lockers_in_threads_never_hold_at_the_same_time(Contract& contract) {
     }
   }
   EXPECT_TRUE(failures.empty()) << failures.front();
-  EXPECT_EQ(visits.size(), static_cast<std::size_t>(contenders * times));
+  EXPECT_EQ(visits.size(), static_cast<std::size_t>(rivals * times));
   EXPECT_EQ(contradiction(visits), "");
 }
 
@@ -89,7 +89,7 @@ void ten_contenders_are_never_two_between_acquired_and_released(Contract& contra
                                 },
                             .released = [&](Member&) { --inside; }};
   Members members;
-  for (std::size_t i = 0; i < contenders; ++i) {
+  for (std::size_t i = 0; i < rivals; ++i) {
     members.push_back(
         std::make_unique<Member>(contract, mutex, *factories[i % factories.size()], hooks));
     members.back()->start();

@@ -78,7 +78,7 @@ void ten_processes_never_own_at_the_same_time_and_lose_no_update(Contract& contr
 void a_killed_process_is_taken_over_within_the_bound(Contract& contract) {
   const std::string mutex = contract.fresh_name();
   const auto lease = contract.short_lease();
-  const auto bound = worst_cases(engine::ContentionPlan{lease}).take_over;
+  const auto bound = contract.take_over(lease);
   const auto factory = contract.factory(lease);
   Child owner = Child::holder(contract, mutex, lease);
   const FencingToken token = token_of(owner);
@@ -108,7 +108,7 @@ void a_paused_process_is_not_owner_on_waking(Contract& contract) {
 
   // A process that is paused while it holds a lock inside the store can hold up all others. It is
   // let go then and paused again.
-  const auto bound = worst_cases(engine::ContentionPlan{lease}).take_over;
+  const auto bound = contract.take_over(lease);
   for (int attempt = 0; attempt < 3 && waiter.acquisitions() == 0; ++attempt) {
     owner.send(SIGCONT);
     owner.send(SIGSTOP);

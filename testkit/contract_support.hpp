@@ -81,6 +81,10 @@ class Contract {
   /// How long to wait for what must come; far beyond every bound.
   std::chrono::nanoseconds patience() const { return scaled(std::chrono::seconds{15}); }
   std::chrono::nanoseconds hand_over() const { return scaled(store().hand_over); }
+  /// From the crash of an owner to the next one, at worst.
+  std::chrono::nanoseconds take_over(const engine::ContentionOptions& options) const {
+    return worst_cases(engine::ContentionPlan{options}).take_over + scaled(store().end_of_lease);
+  }
 
   /// Waits until `condition` holds and says whether it does.
   bool eventually(const std::function<bool()>& condition) const {

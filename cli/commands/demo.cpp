@@ -24,7 +24,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr std::array names{"ann", "ben", "cleo", "dan"};
+constexpr std::array actors{"ann", "ben", "cleo", "dan"};
 constexpr milliseconds scene_length{1'700};
 
 double to_milliseconds(std::chrono::nanoseconds span) {
@@ -48,7 +48,7 @@ class Play {
 
   /// Returns the exit code. Throws Interrupted and Failure.
   int run() {
-    for (const auto* name : names) stage_.start(name);
+    for (const auto* name : actors) stage_.start(name);
     stage_.await_leader();
     stage_.linger(scene_length);
     hand_over();

@@ -29,7 +29,7 @@ namespace {
 using namespace std::chrono_literals;
 
 /// From TERM to KILL of a hook that runs when we are told to end: the lease ends it sooner.
-constexpr std::chrono::milliseconds patience_at_end = 5s;
+constexpr std::chrono::milliseconds patience_with_hook = 5s;
 
 struct Hooks {
   std::optional<std::string> on_acquired{};
@@ -77,7 +77,7 @@ class Leader final : public AbstractMutexContender {
          {.lease_end = [&] { return lease_end_ = keeper.lease_end(); },
           .kill_after = kill_after(plan_),
           .stop = service_->lost(),
-          .grace = [this] { return leaving_ ? patience_at_end : kill_after(plan_); }});
+          .grace = [this] { return leaving_ ? patience_with_hook : kill_after(plan_); }});
   }
 
   void on_released(const MutexState& state) override {

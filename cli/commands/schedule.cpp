@@ -26,7 +26,7 @@ namespace {
 using namespace std::chrono_literals;
 
 /// From TERM to KILL when we are told to end: the lease, which we still hold, ends it sooner.
-constexpr std::chrono::milliseconds patience_at_end = 10s;
+constexpr std::chrono::milliseconds patience_with_command = 10s;
 
 /// Runs CMD for the scheduler, and says what came of it.
 class Worker {
@@ -48,16 +48,16 @@ class Worker {
                 {"contender_id", service.contender_id()},
                 {"fencing_token", service.fencing_token()}};
     try {
-      const auto end =
-          run_attended({.words = invocation_.words,
-                        .variables = variables_of(service),
-                        .input = Program::Input::none,
-                        .mask = mask_,
-                        .ignores_pipe = invocation_.ignores_pipe},
-                       {.lease_end = [&] { return keeper.lease_end(); },
-                        .kill_after = kill_after_,
-                        .stop = stop,
-                        .grace = [this] { return leaving_ ? patience_at_end : kill_after_; }});
+      const auto end = run_attended(
+          {.words = invocation_.words,
+           .variables = variables_of(service),
+           .input = Program::Input::none,
+           .mask = mask_,
+           .ignores_pipe = invocation_.ignores_pipe},
+          {.lease_end = [&] { return keeper.lease_end(); },
+           .kill_after = kill_after_,
+           .stop = stop,
+           .grace = [this] { return leaving_ ? patience_with_command : kill_after_; }});
       tell(end, std::move(object));
     } catch (const Failure& e) {
       object["exit_code"] = to_int(e.code());

@@ -24,7 +24,7 @@ struct Unit {
 // The largest first.
 constexpr Unit units[] = {{"h", 3'600'000}, {"m", 60'000}, {"s", 1'000}, {"ms", 1}};
 
-[[noreturn]] void refuse(std::string_view text, std::string_view why) {
+[[noreturn]] void refuse_duration(std::string_view text, std::string_view why) {
   throw Error{ErrorKind::configuration,
               fmt::format("{} {}; allowed: a whole number with ms, s, m or h, as 500ms, 10s, 2m, "
                           "1h, or a plain number of milliseconds",
@@ -43,21 +43,21 @@ std::optional<std::int64_t> factor_of(std::string_view unit) {
 milliseconds parse(std::string_view text, std::string_view whole) {
   std::int64_t number = 0;
   const bool digit = !text.empty() && text.front() >= '0' && text.front() <= '9';
-  if (!digit) refuse(whole, "is no duration");
+  if (!digit) refuse_duration(whole, "is no duration");
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error == std::errc::result_out_of_range) refuse(whole, "is too long");
+  if (error == std::errc::result_out_of_range) refuse_duration(whole, "is too long");
   const auto factor = factor_of(text.substr(static_cast<std::size_t>(end - text.data())));
-  if (!factor) refuse(whole, "is no duration");
+  if (!factor) refuse_duration(whole, "is no duration");
   // It is counted in nanoseconds, and added to moments, in what uses it.
   constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max() / 1'000'000 / 4;
-  if (number > most / *factor) refuse(whole, "is too long");
+  if (number > most / *factor) refuse_duration(whole, "is too long");
   return milliseconds{number * *factor};
 }
 
 }  // namespace
 
 milliseconds parse_duration(std::string_view text) {
-  if (text.starts_with('-')) refuse(text, "is negative");
+  if (text.starts_with('-')) refuse_duration(text, "is negative");
   return parse(text, text);
 }
 

@@ -18,14 +18,22 @@ std::string upper_case(std::string_view text) {
   return upper;
 }
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
+bool begins_number(char c) { return c >= '0' && c <= '9'; }
+
+/// How messages name a variable; its name may have any bytes.
+std::string variable_origin(std::string_view name) {
+  std::string safe{name};
+  std::replace_if(
+      safe.begin(), safe.end(), [](char c) { return c < '!' || c > '~'; }, '?');
+  return fmt::format("variable {}", safe);
+}
 
 /// SIMBA_REDIS_SERVICE_HOST, SIMBA_REDIS_PORT=tcp://..., SIMBA_REDIS_PORT_6379_TCP and so on, which
 /// a service "simba-redis" gives to all its neighbours.
 bool is_of_kubernetes(std::string_view key, std::string_view value) {
   if (key.starts_with("service-host") || key.starts_with("service-port")) return true;
   if (key == "port") return value.find("://") != std::string_view::npos;
-  return key.starts_with("port-") && key.size() > 5 && is_digit(key[5]);
+  return key.starts_with("port-") && key.size() > 5 && begins_number(key[5]);
 }
 
 bool is_key_of(const StoreType& type, std::string_view key) {
@@ -59,7 +67,8 @@ const StoreType* nearly_store(std::string_view word) {
 /// Nobody else would call a variable so. `name` is in kebab-case and without "simba-".
 void check_meant(const std::string& variable, const std::string& name, std::string_view value) {
   const auto refuse = [&](const std::string& message) {
-    throw Error{ErrorKind::configuration, fmt::format("variable {}: {}", variable, message)};
+    throw Error{ErrorKind::configuration,
+                fmt::format("{}: {}", variable_origin(variable), message)};
   };
   for (const std::string_view whole : {"backend", "enabled"}) {
     if (is_nearly(name, whole)) {
@@ -106,8 +115,8 @@ Section read_section(const std::string& name, const Environment& environment) {
     if (variable->second.empty() || is_of_kubernetes(key, variable->second)) continue;
     Setting setting{.key = std::move(key),
                     .value = variable->second,
-                    .origin = fmt::format("variable {}", variable->first)};
-    section.place = fmt::format("{} (variable {})", name, variable->first);
+                    .origin = variable_origin(variable->first)};
+    section.place = fmt::format("{} ({})", name, variable_origin(variable->first));
     if (setting.key == "enabled") {
       section.enabled = std::move(setting);
     } else if (setting.key == "url") {

@@ -17,12 +17,12 @@ using std::chrono::milliseconds;
 constexpr std::string_view file_suffix = "-file";
 constexpr std::string_view variable_suffix = "-env";
 
-[[noreturn]] void refuse(const std::string& message) {
+[[noreturn]] void refuse_key(const std::string& message) {
   throw Error{ErrorKind::configuration, message};
 }
 
 void check_no_nul(const std::string& value) {
-  if (value.find('\0') != std::string::npos) refuse("the value has a NUL character");
+  if (value.find('\0') != std::string::npos) refuse_key("the value has a NUL character");
 }
 
 bool in_word(char c) {
@@ -78,7 +78,7 @@ bool parse_toggle(std::string_view text) {
   const std::string lower = lower_case(text);
   if (lower == "true" || lower == "yes" || lower == "on") return true;
   if (lower == "false" || lower == "no" || lower == "off") return false;
-  refuse(fmt::format("{} is neither true nor false", shown(text)));
+  refuse_key(fmt::format("{} is neither true nor false", shown(text)));
 }
 
 void KeyTable::add(KeyText text, KeyKind kind, std::string allowed,
@@ -121,7 +121,7 @@ void KeyTable::host(KeyText text, std::string& target) {
     check_no_nul(value);
     // It will be shown, so a password must not get in.
     if (value.find('@') != std::string::npos) {
-      refuse("a host must not have an '@'; user and password have keys of their own");
+      refuse_key("a host must not have an '@'; user and password have keys of their own");
     }
     target = value;
   });
@@ -161,7 +161,7 @@ void KeyTable::hosts(KeyText text, std::vector<HostPort>& target) {
     try {
       target = parse_hosts(value);
     } catch (const Error& error) {
-      refuse(fmt::format("{}: {}", shown(value), error.what()));
+      refuse_key(fmt::format("{}: {}", shown(value), error.what()));
     }
   });
 }
@@ -175,10 +175,10 @@ void KeyTable::add_integer(KeyText text, std::int64_t lowest, std::int64_t highe
         const char* const end = value.data() + value.size();
         const auto result = std::from_chars(value.data(), end, number);
         if (result.ec == std::errc::invalid_argument || result.ptr != end) {
-          refuse(fmt::format("{} is no whole number; allowed: {}", shown(value), allowed));
+          refuse_key(fmt::format("{} is no whole number; allowed: {}", shown(value), allowed));
         }
         if (result.ec != std::errc{} || number < lowest || number > highest) {
-          refuse(fmt::format("{} is out of bounds; allowed: {}", shown(value), allowed));
+          refuse_key(fmt::format("{} is out of bounds; allowed: {}", shown(value), allowed));
         }
         set(number);
       });
@@ -191,7 +191,7 @@ void KeyTable::add_choice(KeyText text, std::vector<std::string> names,
       [names = std::move(names), set = std::move(set)](const std::string& value) {
         const auto found = std::find(names.begin(), names.end(), value);
         if (found == names.end()) {
-          refuse(fmt::format("{} is unknown{}", shown(value), suggestion(value, names)));
+          refuse_key(fmt::format("{} is unknown{}", shown(value), suggestion(value, names)));
         }
         set(static_cast<std::size_t>(found - names.begin()));
       });

@@ -13,7 +13,7 @@
 namespace simba::config {
 namespace {
 
-[[noreturn]] void refuse(std::string_view origin, std::string_view message) {
+[[noreturn]] void refuse_choice(std::string_view origin, std::string_view message) {
   throw Error{ErrorKind::configuration, fmt::format("{}: {}", origin, message)};
 }
 
@@ -44,7 +44,7 @@ struct Candidate {
       return parse_toggle(value_of(*setting));
     } catch (const Error& error) {
       if (!setting->problem.empty()) throw;
-      refuse(setting->origin, error.what());
+      refuse_choice(setting->origin, error.what());
     }
   }
 };
@@ -71,8 +71,8 @@ std::string places_of(const std::vector<Candidate>& candidates) {
 /// The URL of a section must lead to its own store; that of `jdbc` to any database.
 void check_fits(const StoreType& type, const std::string& section, const UrlSettings& url) {
   if (section == jdbc_section ? type.sql : type.name == section) return;
-  refuse(url.origin,
-         fmt::format("this leads to the store \"{}\", not to \"{}\"", type.name, section));
+  refuse_choice(url.origin,
+                fmt::format("this leads to the store \"{}\", not to \"{}\"", type.name, section));
 }
 
 StoreSettings settings_of(const Candidate& candidate, const Environment& environment) {
@@ -80,9 +80,9 @@ StoreSettings settings_of(const Candidate& candidate, const Environment& environ
   const std::string& origin = candidate.first().origin;
   const Setting* const url = candidate.url();
   if (type == nullptr && url == nullptr) {
-    refuse(origin,
-           "the key \"url\" is missing, which says which database it is, as "
-           "mysql://user@host/database or postgresql://user@host/database");
+    refuse_choice(origin,
+                  "the key \"url\" is missing, which says which database it is, as "
+                  "mysql://user@host/database or postgresql://user@host/database");
   }
   if (type != nullptr) require_built(*type, origin);
   std::optional<UrlSettings> from_url;
@@ -119,27 +119,29 @@ const Candidate& named(const std::vector<Candidate>& candidates, std::string_vie
   }
   const auto known = section_names();
   if (std::find(known.begin(), known.end(), store) == known.end()) {
-    refuse(file_name,
-           fmt::format("there is no store {}{}", shown(store), suggestion(store, known)));
+    refuse_choice(file_name,
+                  fmt::format("there is no store {}{}", shown(store), suggestion(store, known)));
   }
-  refuse(file_name, fmt::format("nothing is said of the store \"{}\"; there is: {}", store,
-                                candidates.empty() ? "nothing" : places_of(candidates)));
+  refuse_choice(file_name, fmt::format("nothing is said of the store \"{}\"; there is: {}", store,
+                                       candidates.empty() ? "nothing" : places_of(candidates)));
 }
 
 [[noreturn]] void refuse_choice(const std::vector<Candidate>& candidates,
                                 const std::vector<Candidate>& enabled, std::string_view name) {
   if (candidates.empty()) {
-    refuse(name, fmt::format("there is no store; under \"simba\" one of these must come: {}",
-                             joined(section_names())));
+    refuse_choice(name, fmt::format("there is no store; under \"simba\" one of these must come: {}",
+                                    joined(section_names())));
   }
   if (enabled.empty()) {
-    refuse(name, fmt::format("no store is enabled; enable one of: {}", places_of(candidates)));
+    refuse_choice(name,
+                  fmt::format("no store is enabled; enable one of: {}", places_of(candidates)));
   }
-  refuse(name, fmt::format("{} stores are enabled, and one is allowed: {}; set enabled: false in "
-                           "the others, or a variable, as {}=false (a program may also name the "
-                           "one to use)",
-                           enabled.size(), places_of(enabled),
-                           variable_of(enabled.back().name, "enabled")));
+  refuse_choice(
+      name,
+      fmt::format("{} stores are enabled, and one is allowed: {}; set enabled: false in "
+                  "the others, or a variable, as {}=false (a program may also name the "
+                  "one to use)",
+                  enabled.size(), places_of(enabled), variable_of(enabled.back().name, "enabled")));
 }
 
 }  // namespace

@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::size_t longest_secret = 65'536;
 
-[[noreturn]] void refuse(std::string_view origin, std::string_view message) {
+[[noreturn]] void refuse_setting(std::string_view origin, std::string_view message) {
   throw Error{ErrorKind::configuration, fmt::format("{}: {}", origin, message)};
 }
 
@@ -27,8 +27,8 @@ void check_secrets(const KeyTable& table, const Layer& layer) {
     if (found.key == nullptr || found.key->kind != KeyKind::secret) continue;
     const auto [other, is_new] = seen.emplace(found.key, &setting);
     if (is_new || other->second->key == setting.key) continue;
-    refuse(setting.origin, fmt::format("{} and {} are both given; leave one of them out",
-                                       other->second->key, setting.key));
+    refuse_setting(setting.origin, fmt::format("{} and {} are both given; leave one of them out",
+                                               other->second->key, setting.key));
   }
 }
 
@@ -40,7 +40,7 @@ std::string read_secret_file(const Setting& setting) {
     return text;
   } catch (const Error& error) {
     // Its name is not quoted: it may be the secret itself, in the wrong key.
-    refuse(setting.origin, fmt::format("of the file that it names: {}", error.what()));
+    refuse_setting(setting.origin, fmt::format("of the file that it names: {}", error.what()));
   }
 }
 
@@ -53,9 +53,10 @@ std::string resolve(const Setting& setting, SecretSource source, const Environme
     case SecretSource::variable:
       if (auto value = environment.find(setting.value)) return *value;
       // Not quoted either.
-      refuse(setting.origin,
-             "the variable that it names is not set in the environment; the value must be the name "
-             "of a variable, not the secret");
+      refuse_setting(
+          setting.origin,
+          "the variable that it names is not set in the environment; the value must be the name "
+          "of a variable, not the secret");
   }
   return value_of(setting);
 }
@@ -64,14 +65,14 @@ void set(const Key& key, const Setting& setting) {
   try {
     key.set(setting.value);
   } catch (const Error& error) {
-    refuse(setting.origin, error.what());
+    refuse_setting(setting.origin, error.what());
   }
 }
 
 }  // namespace
 
 const std::string& value_of(const Setting& setting) {
-  if (!setting.problem.empty()) refuse(setting.origin, setting.problem);
+  if (!setting.problem.empty()) refuse_setting(setting.origin, setting.problem);
   return setting.value;
 }
 
@@ -83,7 +84,7 @@ void check_key(const KeyTable& table, const Setting& setting,
   for (std::string& name : table.names()) {
     if (std::find(also.begin(), also.end(), name) == also.end()) known.push_back(std::move(name));
   }
-  refuse(setting.origin, "unknown key" + suggestion(setting.key, known));
+  refuse_setting(setting.origin, "unknown key" + suggestion(setting.key, known));
 }
 
 void check_layer(const StoreType& type, const Layer& layer, const std::vector<std::string>& also) {

@@ -13,7 +13,7 @@ namespace {
 constexpr std::string_view jdbc = "jdbc:";
 constexpr std::size_t longest_url = 16'384;
 
-[[noreturn]] void refuse(const std::string& message) {
+[[noreturn]] void refuse_url(const std::string& message) {
   throw Error{ErrorKind::configuration, message};
 }
 
@@ -43,10 +43,10 @@ std::string decoded(std::string_view text) {
     const int high = i + 2 < text.size() ? hex_digit(text[i + 1]) : -1;
     const int low = i + 2 < text.size() ? hex_digit(text[i + 2]) : -1;
     if (high < 0 || low < 0) {
-      refuse("after a % two hexadecimal digits must come; write %25 for a % itself");
+      refuse_url("after a % two hexadecimal digits must come; write %25 for a % itself");
     }
     const int byte = high * 16 + low;
-    if (byte == 0) refuse("%00 is not allowed");
+    if (byte == 0) refuse_url("%00 is not allowed");
     result.push_back(static_cast<char>(byte));
     i += 2;
   }
@@ -73,11 +73,11 @@ std::vector<Parameter> parse_parameters(std::string_view text) {
       return is_alphanumeric(c) || c == '-' || c == '_' || c == '.';
     });
     if (!plain || equals == std::string_view::npos) {
-      refuse("after the ? parameters must come, as ?ttl=10s&transition=6s");
+      refuse_url("after the ? parameters must come, as ?ttl=10s&transition=6s");
     }
     const auto twice = [&](const Parameter& other) { return other.name == name; };
     if (std::any_of(parameters.begin(), parameters.end(), twice)) {
-      refuse(fmt::format("parameter \"{}\" is given twice", name));
+      refuse_url(fmt::format("parameter \"{}\" is given twice", name));
     }
     parameters.push_back({std::string{name}, decoded(part.substr(equals + 1))});
   }
@@ -85,7 +85,7 @@ std::vector<Parameter> parse_parameters(std::string_view text) {
 }
 
 [[noreturn]] void refuse_stray_character() {
-  refuse(
+  refuse_url(
       "in a user, a password or a value the characters / ? # @ % : must be written as %2F %3F "
       "%23 %40 %25 %3A");
 }
@@ -113,8 +113,8 @@ void parse_authority(std::string_view text, Url& url) {
 
 void parse_after_hosts_scheme(std::string_view rest, Url& url) {
   if (!rest.starts_with("//")) {
-    refuse(fmt::format("after {}: two slashes and a host must come, as {}://host", url.scheme,
-                       url.scheme));
+    refuse_url(fmt::format("after {}: two slashes and a host must come, as {}://host", url.scheme,
+                           url.scheme));
   }
   rest.remove_prefix(2);
   const std::size_t end = std::min(rest.find_first_of("/?"), rest.size());
@@ -135,7 +135,7 @@ void parse_after_path_scheme(std::string_view rest, Url& url) {
   if (rest.starts_with("//")) {
     rest.remove_prefix(2);
     if (!rest.empty() && rest.front() != '/' && rest.front() != '?') {
-      refuse(
+      refuse_url(
           fmt::format("{}: has no host; write {}:PATH, or {}:/// before a path that begins with "
                       "a slash",
                       url.scheme, url.scheme, url.scheme));
@@ -167,9 +167,9 @@ std::optional<std::string> scheme_of(std::string_view text) {
 }
 
 Url parse_url(std::string_view text, UrlForm form) {
-  if (text.size() > longest_url) refuse("the URL is longer than 16 KiB");
+  if (text.size() > longest_url) refuse_url("the URL is longer than 16 KiB");
   const auto scheme = scheme_of(text);
-  if (!scheme) refuse("a scheme must come first, as sqlite: or redis://");
+  if (!scheme) refuse_url("a scheme must come first, as sqlite: or redis://");
   Url url;
   url.scheme = *scheme;
   url.form = form;

@@ -10,7 +10,7 @@
 namespace simba::config {
 namespace {
 
-[[noreturn]] void refuse(const std::string& message) {
+[[noreturn]] void refuse_query(const std::string& message) {
   throw Error{ErrorKind::configuration, message};
 }
 
@@ -26,13 +26,13 @@ std::vector<std::string> all_schemes() {
 const StoreType& type_of(std::string_view text, const std::string& before) {
   const auto scheme = scheme_of(text);
   if (!scheme) {
-    refuse(fmt::format("{}the URL must begin with a scheme and a colon. Allowed: {}", before,
-                       joined(all_schemes())));
+    refuse_query(fmt::format("{}the URL must begin with a scheme and a colon. Allowed: {}", before,
+                             joined(all_schemes())));
   }
   const StoreType* const type = find_store_type_by_scheme(*scheme);
   if (type == nullptr) {
-    refuse(fmt::format("{}the scheme {} is unknown{}", before, shown(*scheme),
-                       suggestion(*scheme, all_schemes())));
+    refuse_query(fmt::format("{}the scheme {} is unknown{}", before, shown(*scheme),
+                             suggestion(*scheme, all_schemes())));
   }
   return *type;
 }
@@ -41,8 +41,8 @@ Url parse(std::string_view text, const StoreType& type, const std::string& befor
   try {
     return parse_url(text, type.form);
   } catch (const Error& error) {
-    refuse(fmt::format("{}the URL of {} is wrong: {}. Allowed: {}", before, type.title,
-                       error.what(), joined(type.urls)));
+    refuse_query(fmt::format("{}the URL of {} is wrong: {}. Allowed: {}", before, type.title,
+                             error.what(), joined(type.urls)));
   }
 }
 
@@ -63,13 +63,14 @@ UrlSettings read_url(std::string_view text, std::string_view found_at) {
                               .origin = fmt::format("{}: {}", result.origin, part.name)});
     }
   } catch (const Error& error) {
-    refuse(fmt::format("{}: {}", result.origin, error.what()));
+    refuse_query(fmt::format("{}: {}", result.origin, error.what()));
   }
   for (const Parameter& parameter : url.parameters) {
     const std::string origin = fmt::format("{}: parameter \"{}\"", result.origin, parameter.name);
     const auto same = [&](const Setting& part) { return part.key == parameter.name; };
     if (std::any_of(result.layer.begin(), result.layer.end(), same)) {
-      refuse(origin + ": the URL already says it before its parameters; leave one of them out");
+      refuse_query(origin +
+                   ": the URL already says it before its parameters; leave one of them out");
     }
     result.layer.push_back({.key = parameter.name, .value = parameter.value, .origin = origin});
   }

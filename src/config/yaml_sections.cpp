@@ -10,7 +10,7 @@
 namespace simba::config {
 namespace {
 
-[[noreturn]] void refuse(std::string_view origin, std::string_view message) {
+[[noreturn]] void refuse_section(std::string_view origin, std::string_view message) {
   throw Error{ErrorKind::configuration, fmt::format("{}: {}", origin, message)};
 }
 
@@ -30,8 +30,8 @@ void check_no_key_twice(const YamlNode& map, std::string_view name, std::string_
       std::adjacent_find(entries.begin(), entries.end(),
                          [](const auto* one, const auto* other) { return one->key == other->key; });
   if (twice == entries.end()) return;
-  refuse(origin_of(name, **std::next(twice), path),
-         fmt::format("the key is there twice, first in line {}", (*twice)->line));
+  refuse_section(origin_of(name, **std::next(twice), path),
+                 fmt::format("the key is there twice, first in line {}", (*twice)->line));
 }
 
 /// Sets the value, or the problem with it.
@@ -78,8 +78,9 @@ Section read_section(const YamlEntry& entry, std::string_view name) {
   const YamlNode& map = entry.value;
   if (map.kind == YamlNode::Kind::nothing) return section;
   if (map.kind != YamlNode::Kind::map) {
-    refuse(section.origin,
-           fmt::format("found {}; allowed: a map with the keys of the store", to_string(map.kind)));
+    refuse_section(
+        section.origin,
+        fmt::format("found {}; allowed: a map with the keys of the store", to_string(map.kind)));
   }
   const std::string path = fmt::format("simba.{}.", entry.key);
   check_no_key_twice(map, name, path);
@@ -98,36 +99,39 @@ Section read_section(const YamlEntry& entry, std::string_view name) {
 
 const YamlEntry& find_simba(const YamlNode& root, std::string_view name) {
   if (root.kind == YamlNode::Kind::nothing) {
-    refuse(name,
-           "there is nothing in it but space; write the key \"simba\" and a store under it, as "
-           "simba: {sqlite: {path: /var/lib/app/simba.db}}");
+    refuse_section(
+        name,
+        "there is nothing in it but space; write the key \"simba\" and a store under it, as "
+        "simba: {sqlite: {path: /var/lib/app/simba.db}}");
   }
   if (root.kind != YamlNode::Kind::map) {
-    refuse(fmt::format("{}:{}", name, root.line),
-           fmt::format("found {}; allowed: a map with the key \"simba\"", to_string(root.kind)));
+    refuse_section(
+        fmt::format("{}:{}", name, root.line),
+        fmt::format("found {}; allowed: a map with the key \"simba\"", to_string(root.kind)));
   }
   const YamlEntry* simba = nullptr;
   for (const YamlEntry& entry : root.entries) {
     if (entry.key.starts_with("simba.")) {
-      refuse(origin_of(name, entry, ""),
-             "keys with dots are not read; write each part on a line of its own");
+      refuse_section(origin_of(name, entry, ""),
+                     "keys with dots are not read; write each part on a line of its own");
     }
     if (entry.key != "simba") continue;
     if (simba != nullptr) {
-      refuse(origin_of(name, entry, ""),
-             fmt::format("the key is there twice, first in line {}", simba->line));
+      refuse_section(origin_of(name, entry, ""),
+                     fmt::format("the key is there twice, first in line {}", simba->line));
     }
     simba = &entry;
   }
   if (simba != nullptr) return *simba;
   for (const YamlEntry& entry : root.entries) {
     if (nearest(entry.key, {"simba"})) {
-      refuse(origin_of(name, entry, ""), "did you mean \"simba\"? There is no such key");
+      refuse_section(origin_of(name, entry, ""), "did you mean \"simba\"? There is no such key");
     }
   }
-  refuse(name,
-         "there is no key \"simba\"; the store must stand under it, as simba: {sqlite: {path: "
-         "/var/lib/app/simba.db}}");
+  refuse_section(
+      name,
+      "there is no key \"simba\"; the store must stand under it, as simba: {sqlite: {path: "
+      "/var/lib/app/simba.db}}");
 }
 
 }  // namespace
@@ -138,9 +142,9 @@ Sections read_yaml(std::string_view text, std::string_view name) {
   Sections result;
   if (simba.value.kind == YamlNode::Kind::nothing) return result;
   if (simba.value.kind != YamlNode::Kind::map) {
-    refuse(origin_of(name, simba, ""),
-           fmt::format("found {}; allowed: a map with a section for each store",
-                       to_string(simba.value.kind)));
+    refuse_section(origin_of(name, simba, ""),
+                   fmt::format("found {}; allowed: a map with a section for each store",
+                               to_string(simba.value.kind)));
   }
   check_no_key_twice(simba.value, name, "simba.");
   std::vector<std::string> known = section_names();
@@ -148,7 +152,7 @@ Sections read_yaml(std::string_view text, std::string_view name) {
   for (const YamlEntry& entry : simba.value.entries) {
     const std::string origin = origin_of(name, entry, "simba.");
     if (std::find(known.begin(), known.end(), entry.key) == known.end()) {
-      refuse(origin, "unknown key" + suggestion(entry.key, known));
+      refuse_section(origin, "unknown key" + suggestion(entry.key, known));
     }
     if (entry.key == "enabled") {
       result.enabled = read_setting(entry, name, "simba.");

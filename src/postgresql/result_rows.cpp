@@ -12,7 +12,7 @@
 namespace simba::postgresql {
 namespace {
 
-constexpr int columns = 7;
+constexpr int row_columns = 7;
 
 class Reader {
  public:
@@ -56,7 +56,7 @@ std::vector<sql::Row> rows_of(const PGresult* result, std::size_t most,
                               std::string_view database_name) {
   const Reader reader{result, database_name};
   const int count = PQntuples(result);
-  if (PQresultStatus(result) != PGRES_TUPLES_OK || PQnfields(result) < columns) {
+  if (PQresultStatus(result) != PGRES_TUPLES_OK || PQnfields(result) < row_columns) {
     reader.refuse("lacks columns");
   }
   if (static_cast<std::size_t>(count) > most) reader.refuse("has more rows than were asked for");

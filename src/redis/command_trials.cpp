@@ -23,7 +23,7 @@ struct Trial {
 };
 
 // A key that nobody has, and a channel that nobody listens to.
-constexpr std::string_view key = "simba:{simba-doctor}";
+constexpr std::string_view trial_key = "simba:{simba-doctor}";
 
 std::vector<Trial> trials_for(const RedisOptions& options) {
   std::vector<Trial> trials{
@@ -31,25 +31,26 @@ std::vector<Trial> trials_for(const RedisOptions& options) {
       {"+evalsha", {"EVALSHA", "0000000000000000000000000000000000000000", "0"}},
       {"+script|load", {"SCRIPT", "LOAD", "return 1"}},
       {"+time", {"TIME"}},
-      {"+get", {"GET", key}},
-      {"+set", {"SET", key, "", "XX", "PX", "1"}},  // only where it exists
-      {"+del", {"DEL", key}},
-      {"+exists", {"EXISTS", key}},
-      {"+pexpire", {"PEXPIRE", key, "1"}},
-      {"+pttl", {"PTTL", key}},
-      {"+persist", {"PERSIST", key}},
-      {"+hget", {"HGET", key, "f"}},
-      {"+hmget", {"HMGET", key, "f"}},
-      {"+hset", {"HSET", key, "f", "v", "no value"}},  // refused after the rights were looked at
-      {"+hdel", {"HDEL", key, "f"}},
-      {"+zadd", {"ZADD", key, "XX", "1", "m"}},
-      {"+zrem", {"ZREM", key, "m"}},
-      {"+zrange", {"ZRANGE", key, "0", "0"}},
-      {"+zcard", {"ZCARD", key}},
-      {"+publish", {"PUBLISH", key, ""}},
-      {"+pubsub|numsub", {"PUBSUB", "NUMSUB", key}},
-      {"+subscribe", {"SUBSCRIBE", key}},
-      {"+unsubscribe", {"UNSUBSCRIBE", key}},
+      {"+get", {"GET", trial_key}},
+      {"+set", {"SET", trial_key, "", "XX", "PX", "1"}},  // only where it exists
+      {"+del", {"DEL", trial_key}},
+      {"+exists", {"EXISTS", trial_key}},
+      {"+pexpire", {"PEXPIRE", trial_key, "1"}},
+      {"+pttl", {"PTTL", trial_key}},
+      {"+persist", {"PERSIST", trial_key}},
+      {"+hget", {"HGET", trial_key, "f"}},
+      {"+hmget", {"HMGET", trial_key, "f"}},
+      {"+hset",
+       {"HSET", trial_key, "f", "v", "no value"}},  // refused after the rights were looked at
+      {"+hdel", {"HDEL", trial_key, "f"}},
+      {"+zadd", {"ZADD", trial_key, "XX", "1", "m"}},
+      {"+zrem", {"ZREM", trial_key, "m"}},
+      {"+zrange", {"ZRANGE", trial_key, "0", "0"}},
+      {"+zcard", {"ZCARD", trial_key}},
+      {"+publish", {"PUBLISH", trial_key, ""}},
+      {"+pubsub|numsub", {"PUBSUB", "NUMSUB", trial_key}},
+      {"+subscribe", {"SUBSCRIBE", trial_key}},
+      {"+unsubscribe", {"UNSUBSCRIBE", trial_key}},
       {"+ping", {"PING"}},
       {"+role", {"ROLE"}},
   };
@@ -89,7 +90,7 @@ std::vector<Finding> try_commands(ServerConsole& console, const Endpoint& server
   const auto trials = trials_for(console.options());
   std::string commands;
   for (const Trial& trial : trials) append_command(commands, trial.words);
-  const auto replies = console.ask(server, std::move(commands), trials.size());
+  const auto replies = console.ask(server, commands, trials.size());
   console.leave(server);  // who may subscribe but not unsubscribe can ask nothing more on it
 
   std::vector<Finding> findings;

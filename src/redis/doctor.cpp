@@ -1,16 +1,14 @@
 #include "redis/doctor.hpp"
 
 #include <algorithm>
-#include <charconv>
-#include <cstdint>
 #include <set>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
 #include <fmt/format.h>
 
+#include "redis/admin_answers.hpp"
 #include "redis/command.hpp"
 #include "redis/command_trials.hpp"
 #include "redis/printable.hpp"
@@ -25,27 +23,6 @@ using engine::Finding;
 using engine::StoreReport;
 using Code = ServerError::Code;
 using Weight = Finding::Weight;
-
-/// The value of "<key>:" in the lines of INFO and its like; empty where it is not there.
-std::string value_in(std::string_view info, std::string_view key) {
-  while (!info.empty()) {
-    const auto end = std::min(info.find('\n'), info.size());
-    std::string_view line = info.substr(0, end);
-    info.remove_prefix(std::min(end + 1, info.size()));
-    if (line.size() <= key.size() || !line.starts_with(key) || line[key.size()] != ':') continue;
-    line.remove_prefix(key.size() + 1);
-    while (line.ends_with('\r')) line.remove_suffix(1);
-    return printable(line);
-  }
-  return {};
-}
-
-template <typename Number>
-Number number(std::string_view text) {
-  Number value{};
-  std::from_chars(text.data(), text.data() + text.size(), value);
-  return value;
-}
 
 class Examination {
  public:
@@ -123,11 +100,7 @@ class Examination {
 
   void check_time(const Endpoint& server) {
     const Reply time = console_.ask(server, {"TIME"});
-    if (report_.server_time || time.elements.size() != 2) return;
-    const auto seconds = number<std::int64_t>(time.elements[0].text);
-    const auto microseconds = number<std::int64_t>(time.elements[1].text);
-    report_.server_time =
-        StoreTime{std::chrono::milliseconds{seconds * 1'000 + microseconds / 1'000}};
+    if (!report_.server_time) report_.server_time = server_time(time);
   }
 
   void check_info(const Endpoint& server) {
@@ -170,11 +143,7 @@ class Examination {
   void check_version(const std::string& version) {
     if (version.empty()) return;
     report_.server = "Redis " + version;
-    const std::size_t dot = version.find('.');
-    const auto major = number<unsigned>(version);
-    const auto minor =
-        dot == std::string::npos ? 0U : number<unsigned>(std::string_view{version}.substr(dot + 1));
-    if (std::pair{major, minor} < std::pair{6U, 2U}) {
+    if (is_too_old(version)) {
       add(Weight::problem, fmt::format("Redis {} is too old; 6.2 or later is needed", version),
           ErrorKind::unsupported);
     }

@@ -1,7 +1,6 @@
 #include "simba/redis/redis_admin.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <set>
 #include <span>
 #include <string>
@@ -11,9 +10,9 @@
 
 #include <fmt/format.h>
 
+#include "redis/admin_answers.hpp"
 #include "redis/command.hpp"
 #include "redis/doctor.hpp"
-#include "redis/lease_answer.hpp"
 #include "redis/mutex_names.hpp"
 #include "redis/script.hpp"
 #include "redis/server_console.hpp"
@@ -24,19 +23,14 @@
 namespace simba::redis {
 namespace {
 
-using engine::LeaseRecord;
 using engine::LeaseRequest;
 using engine::MutexEntry;
-using std::chrono::milliseconds;
 
 /// How many mutexes are asked about at a time.
 constexpr std::size_t batch_size = 200;
 
 /// How often an eviction follows an owner that acquires anew meanwhile.
 constexpr int most_tries = 20;
-
-/// Longer than any lease that an answer tells, so it stands for a key without an expiry.
-constexpr milliseconds without_end = std::chrono::hours{24 * 1'000};
 
 /// The replies to `look_at`.
 constexpr std::size_t look_replies = 2;
@@ -49,44 +43,6 @@ std::string look_at(const std::string& mutex, bool whole_script) {
 
 bool is_error(const Reply& reply, ServerError::Code code) {
   return reply.is(Reply::Type::error) && parse_server_error(reply.text).code == code;
-}
-
-LeaseRecord record_in(const Reply& reply, const std::string& mutex) {
-  if (reply.is(Reply::Type::error)) throw to_error(parse_server_error(reply.text), "Redis");
-  const LeaseRequest request{.mutex = mutex, .contender_id = {}, .ttl = without_end};
-  const auto answer = parse_lease_answer(reply, request);
-  if (answer.error() != nullptr) throw Error{*answer.error()};
-  return *answer.record();
-}
-
-/// `replies` are those to `look_at`.
-MutexEntry entry_in(std::span<const Reply> replies, const std::string& mutex) {
-  const LeaseRecord record = record_in(replies[0], mutex);
-  MutexEntry entry{.mutex = mutex,
-                   .owner_id = record.owner_id,
-                   .fencing_token = record.fencing_token,
-                   .left = record.transition_left};
-  if (record.transition_left == without_end) {
-    entry.left.reset();
-  } else if (record.fencing_token != 0) {
-    entry.acquired_at = record.lease.acquired_at;
-  }
-  if (record.owner_id.empty()) {
-    const std::string& last = replies[1].text;
-    std::from_chars(last.data(), last.data() + last.size(), entry.fencing_token);
-  }
-  return entry;
-}
-
-/// The mutex that a key belongs to; empty: to none, or not as the key that we look for.
-std::string_view mutex_of(std::string_view key) {
-  constexpr std::string_view begin = "simba:{";
-  for (const std::string_view end : {"}:fence", "}"}) {
-    if (key.size() > begin.size() + end.size() && key.starts_with(begin) && key.ends_with(end)) {
-      return key.substr(begin.size(), key.size() - begin.size() - end.size());
-    }
-  }
-  return {};
 }
 
 class RedisAdmin final : public engine::StoreAdmin {
@@ -135,7 +91,8 @@ class RedisAdmin final : public engine::StoreAdmin {
   }
 
   MutexEntry look(const std::string& mutex) {
-    return entry_in(console_.ask_about(mutex, look_at(mutex, true), look_replies), mutex);
+    const auto replies = console_.ask_about(mutex, look_at(mutex, true), look_replies);
+    return entry_in(std::span{replies}.first<look_replies>(), mutex);
   }
 
   /// As the owner would do it; one of the JVM library, which has no token, under any. False: it
@@ -186,7 +143,7 @@ class RedisAdmin final : public engine::StoreAdmin {
       for (const std::string& name : batch) commands += look_at(name, &name == &names.front());
       const auto replies = console_.ask(master, commands, batch.size() * look_replies);
       for (std::size_t i = 0; i < batch.size(); ++i) {
-        const auto answer = std::span{replies}.subspan(i * look_replies, look_replies);
+        const auto answer = std::span{replies}.subspan(i * look_replies).first<look_replies>();
         // A key that is no mutex must not hide the others.
         if (is_error(answer[0], ServerError::Code::wrong_type)) continue;
         // Of a slot that is moving, and after a SCRIPT FLUSH, once more and alone.

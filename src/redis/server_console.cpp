@@ -22,7 +22,7 @@ using std::chrono::milliseconds;
 /// Beyond the time-outs, which answer everything by themselves: a name server takes time, too.
 constexpr milliseconds slack = std::chrono::seconds{30};
 
-constexpr int most_redirections = 5;
+constexpr int most_console_redirections = 5;
 
 /// Without what only contenders need, and may lack the right for.
 std::shared_ptr<const ConnectionSettings> plain(const ConnectionSettings& settings) {
@@ -147,7 +147,7 @@ std::vector<Reply> ServerConsole::ask_about(const std::string& mutex, const std:
                          : ask(server, commands, replies);
     if (asking) answer.erase(answer.begin());
     const auto elsewhere = referral(answer);
-    if (!elsewhere || options_.topology != Topology::cluster || hops == most_redirections) {
+    if (!elsewhere || options_.topology != Topology::cluster || hops == most_console_redirections) {
       return answer;
     }
     asking = elsewhere->code == ServerError::Code::ask;

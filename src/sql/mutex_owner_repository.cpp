@@ -20,7 +20,7 @@ namespace {
 using std::chrono::milliseconds;
 
 /// Past every time-out of connecting and of a statement; only a name server can take longer.
-constexpr milliseconds patience = std::chrono::minutes{2};
+constexpr milliseconds patience_with_pool = std::chrono::minutes{2};
 
 /// Waits for an answer; the pool gives one to every request.
 template <class T, class Send>
@@ -28,7 +28,7 @@ T answer_to(const Send& send) {
   auto promise = std::make_shared<std::promise<Result<T>>>();
   auto future = promise->get_future();
   send([promise](Result<T> result) { promise->set_value(std::move(result)); });
-  if (future.wait_for(patience) != std::future_status::ready) {
+  if (future.wait_for(patience_with_pool) != std::future_status::ready) {
     throw Error{ErrorKind::timeout, "no answer; does the name server answer?"};
   }
   auto result = future.get();

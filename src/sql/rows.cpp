@@ -10,13 +10,13 @@ namespace {
 using std::chrono::milliseconds;
 
 /// Past every lease, and far from where the local clock would overflow.
-constexpr milliseconds longest = std::chrono::hours{24 * 365};
+constexpr milliseconds longest_lease = std::chrono::hours{24 * 365};
 
 milliseconds left(std::int64_t until, std::int64_t now) {
   if (until <= now) return milliseconds::zero();
   const auto span = static_cast<std::uint64_t>(until) - static_cast<std::uint64_t>(now);
   return milliseconds{
-      static_cast<std::int64_t>(std::min(span, static_cast<std::uint64_t>(longest.count())))};
+      static_cast<std::int64_t>(std::min(span, static_cast<std::uint64_t>(longest_lease.count())))};
 }
 
 StoreTime moment(std::int64_t at) { return StoreTime{milliseconds{std::max<std::int64_t>(at, 0)}}; }
@@ -31,8 +31,8 @@ engine::LeaseRecord record_of(const Row& row) {
     record.lease = {.acquired_at = moment(row.acquired_at),
                     .ttl_at = moment(row.ttl_at),
                     .transition_at = moment(row.transition_at)};
-    record.ttl_left = left(row.ttl_at, row.now);
     record.transition_left = left(row.transition_at, row.now);
+    record.ttl_left = std::min(left(row.ttl_at, row.now), record.transition_left);
   }
   return record;
 }

@@ -181,8 +181,9 @@ std::vector<Finding> check_columns(const std::vector<TableColumn>& columns,
   }};
   std::vector<Finding> findings;
   for (const auto& [name, least, unit, weight] : requirements) {
-    const auto found = std::find_if(columns.begin(), columns.end(),
-                                    [&](const TableColumn& column) { return column.name == name; });
+    const auto found =
+        std::find_if(columns.begin(), columns.end(),
+                     [&wanted = name](const TableColumn& column) { return column.name == wanted; });
     if (found == columns.end()) {
       findings.push_back(problem(fmt::format(
           "table simba_mutex lacks column {}; it is not the table of Simba, or an older one",

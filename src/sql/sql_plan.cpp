@@ -11,13 +11,13 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr milliseconds longest = std::chrono::hours{1};
+constexpr milliseconds longest_setting = std::chrono::hours{1};
 constexpr std::size_t most_connections = 64;
 
 milliseconds checked(std::string_view what, milliseconds value, milliseconds least) {
-  if (value < least || value > longest) {
+  if (value < least || value > longest_setting) {
     throw InvalidArgumentError{fmt::format("{} is {} ms, not between {} ms and {} ms", what,
-                                           value.count(), least.count(), longest.count())};
+                                           value.count(), least.count(), longest_setting.count())};
   }
   return value;
 }

@@ -16,7 +16,7 @@ using std::chrono::milliseconds;
 using Kind = Request::Kind;
 
 /// How long the destructor waits for its threads.
-constexpr milliseconds patience{1'000};
+constexpr milliseconds patience_with_threads{1'000};
 
 /// How long a thread looks for more work before it sleeps.
 constexpr std::chrono::microseconds linger{50};
@@ -114,7 +114,7 @@ void StatementCrew::close() {
   spare_.notify_all();
   fail(left, Error{ErrorKind::unavailable, "the store is being closed"});
   // No thread is added any more, so nobody else uses the crew of threads.
-  threads_.join_or_let_go(patience);
+  threads_.join_or_let_go(patience_with_threads);
 }
 
 void StatementCrew::work() {

@@ -37,6 +37,9 @@ class Statement {
   std::string text(int column) const;
   std::int64_t number(int column) const;
 
+  /// Whether the column holds a whole number, and not something that can be turned into one.
+  bool is_number(int column) const;
+
  private:
   struct Finalize {
     void operator()(sqlite3_stmt* statement) const noexcept { ::sqlite3_finalize(statement); }

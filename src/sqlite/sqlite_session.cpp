@@ -184,7 +184,7 @@ std::optional<SqliteSession::Found> SqliteSession::run_change(Change change, con
   return result_of(release_);
 }
 
-std::optional<SqliteSession::Found> SqliteSession::result_of(Statement& statement) {
+std::optional<SqliteSession::Found> SqliteSession::result_of(Statement& statement) const {
   if (!statement.step()) return std::nullopt;
   Found found = found_in(statement);
   statement.run();
@@ -246,13 +246,25 @@ std::vector<Row> SqliteSession::shown(std::vector<Found> found) const {
   return rows;
 }
 
-SqliteSession::Found SqliteSession::found_in(const Statement& statement) {
+SqliteSession::Found SqliteSession::found_in(Statement& statement) const {
+  constexpr int first_number = 2;
+  constexpr int version = 5;
+  for (int column = first_number; column <= version; ++column) {
+    if (statement.is_number(column) && (column != version || statement.number(column) >= 0))
+      continue;
+    const std::string mutex = statement.text(0);
+    statement.reset();
+    throw Error{ErrorKind::configuration,
+                fmt::format("SQLite store: {}: column {} of the row of mutex \"{}\" is no number "
+                            "that Simba has written; delete the row while nobody uses the mutex",
+                            connection_->path().string(), column + 1, mutex)};
+  }
   return {.row = {.mutex = statement.text(0),
                   .owner_id = statement.text(1),
                   .acquired_at = statement.number(2),
                   .ttl_at = statement.number(3),
                   .transition_at = statement.number(4),
-                  .version = static_cast<FencingToken>(statement.number(5)),
+                  .version = static_cast<FencingToken>(statement.number(version)),
                   .now = 0},
           .liveness = statement.text(6)};
 }

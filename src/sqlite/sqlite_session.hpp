@@ -49,8 +49,9 @@ class SqliteSession final : public sql::Session {
   std::vector<sql::Row> shown(std::vector<Found> found) const;
   /// The row, if it was changed.
   std::optional<Found> run_change(sql::Change change, const sql::Ask& ask, const std::string& gone);
-  static std::optional<Found> result_of(Statement& statement);
-  static Found found_in(const Statement& statement);
+  std::optional<Found> result_of(Statement& statement) const;
+  /// Throws Error `configuration` where a number is none, as a stranger may have written it.
+  Found found_in(Statement& statement) const;
 
   const std::unique_ptr<Connection> connection_;
   const std::shared_ptr<const Liveness> liveness_;

@@ -1,6 +1,5 @@
 #include "zookeeper/doctor.hpp"
 
-#include <charconv>
 #include <string>
 #include <utility>
 #include <vector>
@@ -18,25 +17,6 @@ namespace {
 using engine::Finding;
 using engine::StoreReport;
 using Weight = Finding::Weight;
-
-/// "3.8.0" of "Zookeeper version: 3.8.0-5a02a05…, built on …"; empty where it is not there.
-std::string version_in(std::string_view answer) {
-  constexpr std::string_view begin = "Zookeeper version: ";
-  const auto at = answer.find(begin);
-  if (at == std::string_view::npos) return {};
-  const std::string_view rest = answer.substr(at + begin.size());
-  return std::string{rest.substr(0, rest.find_first_not_of("0123456789."))};
-}
-
-bool is_too_old(std::string_view version) {
-  unsigned major = 0;
-  unsigned minor = 0;
-  const char* const end = version.data() + version.size();
-  const auto [dot, error] = std::from_chars(version.data(), end, major);
-  if (error != std::errc{} || dot == end) return false;
-  std::from_chars(dot + 1, end, minor);
-  return std::pair{major, minor} < std::pair{3U, 5U};
-}
 
 class Examination {
  public:

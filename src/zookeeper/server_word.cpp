@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <charconv>
 #include <memory>
 #include <netdb.h>
 #include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
+#include <utility>
 
 namespace simba::zookeeper {
 namespace {
@@ -96,6 +98,24 @@ WordAnswer ask_word(const ServerPlace& server, std::string_view word,
     return {.state = state, .text = std::move(text)};
   }
   return {};
+}
+
+std::string version_in(std::string_view answer) {
+  constexpr std::string_view begin = "Zookeeper version: ";
+  const auto at = answer.find(begin);
+  if (at == std::string_view::npos) return {};
+  const std::string_view rest = answer.substr(at + begin.size());
+  return std::string{rest.substr(0, rest.find_first_not_of("0123456789."))};
+}
+
+bool is_too_old(std::string_view version) {
+  unsigned major = 0;
+  unsigned minor = 0;
+  const char* const end = version.data() + version.size();
+  const auto [dot, error] = std::from_chars(version.data(), end, major);
+  if (error != std::errc{} || dot == end) return false;
+  std::from_chars(dot + 1, end, minor);
+  return std::pair{major, minor} < std::pair{3U, 5U};
 }
 
 }  // namespace simba::zookeeper

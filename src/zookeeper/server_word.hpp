@@ -31,4 +31,11 @@ struct WordAnswer {
 WordAnswer ask_word(const ServerPlace& server, std::string_view word,
                     std::chrono::milliseconds span);
 
+/// "3.8.0" of "Zookeeper version: 3.8.0-5a02a05…, built on …", as a server answers "srvr"; empty
+/// where it is not there.
+std::string version_in(std::string_view answer);
+
+/// Whether a version is older than ZooKeeper 3.5.
+bool is_too_old(std::string_view version);
+
 }  // namespace simba::zookeeper

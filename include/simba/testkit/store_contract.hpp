@@ -80,6 +80,10 @@ struct StoreUnderTest {
   /// From the end of `on_released` to the beginning of the next `on_acquired`, at worst.
   std::chrono::milliseconds hand_over{200};
 
+  /// What a take-over after a crash may take beyond `engine::worst_cases`: for a store that ends
+  /// leases only at ticks of its own.
+  std::chrono::milliseconds end_of_lease{0};
+
   /// Multiplies every lease, bound and deadline. Raise it for slow stores and machines; the
   /// variable SIMBA_TEST_SCALE of the environment multiplies it once more.
   double scale = 1.0;

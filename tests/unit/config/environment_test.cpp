@@ -106,6 +106,13 @@ TEST(ConfigurationFromEnvironment, ShowsNoPasswordInThePlaceOfAName) {
   }
 }
 
+TEST(ConfigurationFromEnvironment, ShowsNoBytesOfANameThatDoNotPrint) {
+  EXPECT_THAT(refusal_of_url("memory:", Environment{{{"SIMBA_POS\xABGRESQL_TTL", "5s"}}}),
+              StartsWith("variable SIMBA_POS?GRESQL_TTL: there is no store"));
+  EXPECT_THAT(refusal_of_url("memory:", Environment{{{"SIMBA_MEMORY_\033TTL", "5s"}}}),
+              StartsWith("variable SIMBA_MEMORY_?TTL: unknown key"));
+}
+
 TEST(ConfigurationFromEnvironment, RefusesVariablesThatMissAStore) {
   const auto refusal = [](const std::string& name, const std::string& value = "5s") {
     return refusal_of_url("memory:", Environment{{{name, value}}});

@@ -17,7 +17,9 @@ namespace {
 
 using namespace std::chrono_literals;
 
-MutexOwner owner(const std::string& id) { return MutexOwner{id, {}, {}, 1, make_system_clock()}; }
+MutexOwner named_owner(const std::string& id) {
+  return MutexOwner{id, {}, {}, 1, make_system_clock()};
+}
 
 class OwnerDispatcherTest : public testing::Test {
  protected:
@@ -29,7 +31,7 @@ class OwnerDispatcherTest : public testing::Test {
 };
 
 TEST_F(OwnerDispatcherTest, KnowsTheStateAtOnceAndTellsTheRetrieverOnItsExecutor) {
-  dispatcher_->publish(owner("a"));
+  dispatcher_->publish(named_owner("a"));
   dispatcher_->deliver();
   EXPECT_EQ(dispatcher_->state().after().owner_id(), "a");
   EXPECT_TRUE(retriever_.owners().empty());
@@ -38,10 +40,10 @@ TEST_F(OwnerDispatcherTest, KnowsTheStateAtOnceAndTellsTheRetrieverOnItsExecutor
 }
 
 TEST_F(OwnerDispatcherTest, EachStateBeginsWhereTheOneBeforeEnded) {
-  dispatcher_->publish(owner("a"));
-  dispatcher_->publish(owner("b"));
+  dispatcher_->publish(named_owner("a"));
+  dispatcher_->publish(named_owner("b"));
   EXPECT_EQ(dispatcher_->state().before().owner_id(), "a");
-  dispatcher_->refresh(owner("b"));
+  dispatcher_->refresh(named_owner("b"));
   EXPECT_FALSE(dispatcher_->state().is_changed());
   dispatcher_->reset();
   EXPECT_EQ(dispatcher_->state().after().owner_id(), "");

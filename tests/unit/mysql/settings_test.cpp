@@ -14,7 +14,7 @@ namespace {
 using namespace std::chrono_literals;
 using ::testing::HasSubstr;
 
-MySqlOptions good() {
+MySqlOptions good_options() {
   MySqlOptions options;
   options.user = "simba";
   options.database = "locks";
@@ -22,7 +22,7 @@ MySqlOptions good() {
 }
 
 std::string refusal(const std::function<void(MySqlOptions&)>& spoil) {
-  MySqlOptions options = good();
+  MySqlOptions options = good_options();
   options.password = Secret{"geheim"};
   spoil(options);
   try {
@@ -35,14 +35,14 @@ std::string refusal(const std::function<void(MySqlOptions&)>& spoil) {
 }
 
 TEST(MySqlSettings, TheDefaultsAreGoodWithAUserAndADatabase) {
-  const Settings settings{good()};
+  const Settings settings{good_options()};
   EXPECT_EQ(settings.place, "127.0.0.1:3306");
   EXPECT_TRUE(settings.hints());
   EXPECT_GT(settings.statement_timeout, 0ms);
 }
 
 TEST(MySqlSettings, ThePlaceIsTheSocketOrTheHostWithItsPort) {
-  MySqlOptions options = good();
+  MySqlOptions options = good_options();
   options.host = "::1";
   EXPECT_EQ(Settings{options}.place, "[::1]:3306");
   options.unix_socket = "/run/mysqld/mysqld.sock";
@@ -86,8 +86,8 @@ TEST(MySqlSettings, TlsOptionsThatContradictEachOtherAreRefused) {
 TEST(MySqlFactory, RefusesOptionsOutOfBoundsWithoutConnecting) {
   EXPECT_THROW(make_mysql_factory({}), InvalidArgumentError);
   EXPECT_THROW(make_mysql_repository({}), InvalidArgumentError);
-  EXPECT_THROW(make_mysql_store(good(), nullptr), InvalidArgumentError);
-  MySqlOptions options = good();
+  EXPECT_THROW(make_mysql_store(good_options(), nullptr), InvalidArgumentError);
+  MySqlOptions options = good_options();
   options.port = 1;
   EXPECT_NE(make_mysql_factory(options), nullptr);
 }

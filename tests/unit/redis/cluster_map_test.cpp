@@ -23,11 +23,11 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-Endpoint at(std::string host, std::uint16_t port) {
+Endpoint node_at(std::string host, std::uint16_t port) {
   return {.host = std::move(host), .port = port};
 }
 
-const Endpoint asked = at("10.0.0.1", 7000);
+const Endpoint asked = node_at("10.0.0.1", 7000);
 
 Reply node(Reply host, std::int64_t port) {
   return array_reply({std::move(host), integer_reply(port), text_reply("an id"), array_reply({})});
@@ -66,15 +66,15 @@ TEST(RedisClusterMap, KnowsTheMasterOfEachSlot) {
                    node("10.0.0.9", 7009)}),
       range(200, 16383, node("::1", 7000)),
   }));
-  EXPECT_EQ(map.find(0), at("10.0.0.1", 7000));
-  EXPECT_EQ(map.find(99), at("10.0.0.1", 7000));
-  EXPECT_EQ(map.find(100), at("node-2.example", 7001));
+  EXPECT_EQ(map.find(0), node_at("10.0.0.1", 7000));
+  EXPECT_EQ(map.find(99), node_at("10.0.0.1", 7000));
+  EXPECT_EQ(map.find(100), node_at("node-2.example", 7001));
   EXPECT_EQ(map.find(101), std::nullopt);
-  EXPECT_EQ(map.find(16383), at("::1", 7000));
+  EXPECT_EQ(map.find(16383), node_at("::1", 7000));
   EXPECT_EQ(map.find(16384), std::nullopt);
   EXPECT_EQ(map.served(), 100U + 1U + 16184U);
-  EXPECT_THAT(map.nodes(),
-              ElementsAre(at("10.0.0.1", 7000), at("::1", 7000), at("node-2.example", 7001)));
+  EXPECT_THAT(map.nodes(), ElementsAre(node_at("10.0.0.1", 7000), node_at("::1", 7000),
+                                       node_at("node-2.example", 7001)));
 }
 
 TEST(RedisClusterMap, TakesTheReplyOfAClusterThatIsNotSetUp) {
@@ -83,7 +83,7 @@ TEST(RedisClusterMap, TakesTheReplyOfAClusterThatIsNotSetUp) {
 
 TEST(RedisClusterMap, TakesANodeWithoutAnIdAsOldServersGiveIt) {
   const Reply old = array_reply({text_reply("10.0.0.2"), integer_reply(7002)});
-  EXPECT_EQ(map_of(array_reply({range(5, 5, old)})).find(5), at("10.0.0.2", 7002));
+  EXPECT_EQ(map_of(array_reply({range(5, 5, old)})).find(5), node_at("10.0.0.2", 7002));
 }
 
 TEST(RedisClusterMap, TakesTheServerThatWasAskedForANodeThatDoesNotKnowItsHost) {
@@ -95,8 +95,8 @@ TEST(RedisClusterMap, TakesTheServerThatWasAskedForANodeThatDoesNotKnowItsHost) 
 
 TEST(RedisClusterMap, TakesTheHostThatWasAskedForANodeThatTellsOnlyItsPort) {
   const Reply reply = array_reply({range(0, 0, node(nil_reply(), 7009))});
-  EXPECT_EQ(map_of(reply).find(0), at("10.0.0.1", 7009));
-  EXPECT_EQ(map_of(reply, {.unix_socket = "/run/redis.sock"}).find(0), at("127.0.0.1", 7009));
+  EXPECT_EQ(map_of(reply).find(0), node_at("10.0.0.1", 7009));
+  EXPECT_EQ(map_of(reply, {.unix_socket = "/run/redis.sock"}).find(0), node_at("127.0.0.1", 7009));
 }
 
 TEST(RedisClusterMap, LeavesOutTheSlotsOfANodeThatCanNotBeReached) {
@@ -108,7 +108,7 @@ TEST(RedisClusterMap, LeavesOutTheSlotsOfANodeThatCanNotBeReached) {
   EXPECT_EQ(map.find(0), std::nullopt);
   EXPECT_EQ(map.find(10), std::nullopt);
   EXPECT_EQ(map.served(), 10U);
-  EXPECT_THAT(map.nodes(), ElementsAre(at("10.0.0.3", 7003)));
+  EXPECT_THAT(map.nodes(), ElementsAre(node_at("10.0.0.3", 7003)));
 }
 
 TEST(RedisClusterMap, RefusesARangeThatIsNone) {
@@ -191,49 +191,49 @@ TEST(RedisClusterMap, PassesOnWhatTheServerRefuses) {
 
 TEST(RedisClusterMap, FollowsASlotThatMoved) {
   ClusterMap map = map_of(array_reply({range(0, 16383, node("10.0.0.1", 7000))}));
-  map.moved(5, at("10.0.0.2", 7000));
-  EXPECT_EQ(map.find(4), at("10.0.0.1", 7000));
-  EXPECT_EQ(map.find(5), at("10.0.0.2", 7000));
+  map.moved(5, node_at("10.0.0.2", 7000));
+  EXPECT_EQ(map.find(4), node_at("10.0.0.1", 7000));
+  EXPECT_EQ(map.find(5), node_at("10.0.0.2", 7000));
   EXPECT_EQ(map.served(), 16384U);
-  EXPECT_THAT(map.nodes(), ElementsAre(at("10.0.0.1", 7000), at("10.0.0.2", 7000)));
+  EXPECT_THAT(map.nodes(), ElementsAre(node_at("10.0.0.1", 7000), node_at("10.0.0.2", 7000)));
 }
 
 TEST(RedisClusterMap, TakesASlotThatNobodyServed) {
   ClusterMap map;
-  map.moved(16383, at("10.0.0.2", 7000));
-  EXPECT_EQ(map.find(16383), at("10.0.0.2", 7000));
+  map.moved(16383, node_at("10.0.0.2", 7000));
+  EXPECT_EQ(map.find(16383), node_at("10.0.0.2", 7000));
   EXPECT_EQ(map.served(), 1U);
 }
 
 TEST(RedisClusterMap, IgnoresASlotThatDoesNotExist) {
   ClusterMap map;
-  map.moved(16384, at("10.0.0.2", 7000));
+  map.moved(16384, node_at("10.0.0.2", 7000));
   EXPECT_EQ(map, ClusterMap{});
 }
 
 TEST(RedisClusterMap, ForgetsANodeWithItsLastSlot) {
   ClusterMap map;
-  map.moved(1, at("10.0.0.1", 7000));
-  map.moved(1, at("10.0.0.2", 7000));
-  EXPECT_THAT(map.nodes(), ElementsAre(at("10.0.0.2", 7000)));
-  map.moved(2, at("10.0.0.3", 7000));
-  EXPECT_THAT(map.nodes(), ElementsAre(at("10.0.0.2", 7000), at("10.0.0.3", 7000)));
-  EXPECT_EQ(map.find(1), at("10.0.0.2", 7000));
+  map.moved(1, node_at("10.0.0.1", 7000));
+  map.moved(1, node_at("10.0.0.2", 7000));
+  EXPECT_THAT(map.nodes(), ElementsAre(node_at("10.0.0.2", 7000)));
+  map.moved(2, node_at("10.0.0.3", 7000));
+  EXPECT_THAT(map.nodes(), ElementsAre(node_at("10.0.0.2", 7000), node_at("10.0.0.3", 7000)));
+  EXPECT_EQ(map.find(1), node_at("10.0.0.2", 7000));
 }
 
 TEST(RedisClusterMap, EqualsOneThatCameAboutInAnotherWay) {
   ClusterMap left;
-  left.moved(1, at("10.0.0.1", 7000));
-  left.moved(2, at("10.0.0.2", 7000));
+  left.moved(1, node_at("10.0.0.1", 7000));
+  left.moved(2, node_at("10.0.0.2", 7000));
   ClusterMap right;
-  right.moved(3, at("10.0.0.3", 7000));
-  right.moved(3, at("10.0.0.2", 7000));
-  right.moved(2, at("10.0.0.2", 7000));
-  right.moved(1, at("10.0.0.1", 7000));
+  right.moved(3, node_at("10.0.0.3", 7000));
+  right.moved(3, node_at("10.0.0.2", 7000));
+  right.moved(2, node_at("10.0.0.2", 7000));
+  right.moved(1, node_at("10.0.0.1", 7000));
   EXPECT_NE(left, right);
-  left.moved(3, at("10.0.0.2", 7000));
+  left.moved(3, node_at("10.0.0.2", 7000));
   EXPECT_EQ(left, right);
-  right.moved(3, at("10.0.0.1", 7000));
+  right.moved(3, node_at("10.0.0.1", 7000));
   EXPECT_NE(left, right);
 }
 
@@ -246,7 +246,7 @@ TEST(RedisClusterMap, AgreesWithAPlainTableWhateverMoves) {
   std::map<std::uint16_t, Endpoint> table;
   for (int step = 0; step < 20'000; ++step) {
     const std::uint16_t slot = below(64);
-    const Endpoint endpoint = at("10.0.0.1", static_cast<std::uint16_t>(7000 + below(100)));
+    const Endpoint endpoint = node_at("10.0.0.1", static_cast<std::uint16_t>(7000 + below(100)));
     map.moved(slot, endpoint);
     table[slot] = endpoint;
   }

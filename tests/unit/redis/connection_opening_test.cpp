@@ -17,9 +17,9 @@ using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
 
-const std::string ping = command({"PING"});
+const std::string first_ping = command({"PING"});
 
-ConnectionSettings impatient() {
+ConnectionSettings opening_impatiently() {
   ConnectionSettings settings;
   settings.connect_timeout = 100ms;
   return settings;
@@ -38,19 +38,19 @@ TEST(OpeningARedisConnection, SaysWhoRefuses) {
 TEST(OpeningARedisConnection, GivesUpAServerThatTakesNoConnection) {
   const FakeServer server{0};
   // Fills the queue of those to be accepted: the next one gets no answer.
-  Client first{server.endpoint(), impatient()};
-  Client second{server.endpoint(), impatient()};
-  Client third{server.endpoint(), impatient()};
+  Client first{server.endpoint(), opening_impatiently()};
+  Client second{server.endpoint(), opening_impatiently()};
+  Client third{server.endpoint(), opening_impatiently()};
   EXPECT_EQ(third.closed().kind(), ErrorKind::unavailable);
   EXPECT_THAT(third.closed().what(), HasSubstr("did not answer within 100 ms"));
 }
 
 TEST(OpeningARedisConnection, GivesUpAServerThatSaysNothing) {
   const FakeServer server;
-  Client client{server.endpoint(), impatient()};
+  Client client{server.endpoint(), opening_impatiently()};
   client.ask(command({"GET", "a"}));
   const FakePeer peer = server.accept();
-  EXPECT_TRUE(peer.hears(ping));
+  EXPECT_TRUE(peer.hears(first_ping));
   EXPECT_TRUE(peer.sees_the_end());
   EXPECT_TRUE(client.told.eventually({"error unavailable", "closed"}));
 }
@@ -118,7 +118,7 @@ TEST(OpeningARedisConnection, NamesTheUserWhosePasswordIsRefused) {
   settings.password = Secret{"geheim"};
   const FakeServer server;
   Client client{server.endpoint(), settings};
-  client.ask(ping);
+  client.ask(first_ping);
   const FakePeer peer = server.accept();
   peer.says("-WRONGPASS invalid username-password pair or user is disabled.\r\n");
   EXPECT_EQ(client.closed().kind(), ErrorKind::authentication);
@@ -145,7 +145,7 @@ TEST(OpeningARedisConnection, MayBeClosedInOnReady) {
                          Connection::Use::commands, events);
   });
   const FakePeer peer = server.accept();
-  EXPECT_TRUE(peer.hears(ping));
+  EXPECT_TRUE(peer.hears(first_ping));
   peer.says("+PONG\r\n");
   EXPECT_TRUE(peer.sees_the_end());
   EXPECT_TRUE(support::eventually([&] { return ready.load(); }));
@@ -158,10 +158,10 @@ TEST(OpeningARedisConnection, WorksOnAUnixSocket) {
   const FakeServer server{folder.path() / "redis.sock"};
   Client client{server.endpoint()};
   const FakePeer peer = server.accept();
-  EXPECT_TRUE(peer.hears(ping));
+  EXPECT_TRUE(peer.hears(first_ping));
   peer.says("+PONG\r\n");
-  client.ask(ping);
-  EXPECT_TRUE(peer.hears(ping));
+  client.ask(first_ping);
+  EXPECT_TRUE(peer.hears(first_ping));
   peer.says("+a\r\n");
   EXPECT_TRUE(client.told.eventually({"ready", "reply a"}));
 }
@@ -181,7 +181,7 @@ TEST(OpeningARedisConnection, ResolvesANameAndTriesItsAddressesInTurn) {
   FakeServer server;  // on 127.0.0.1 only; the name may stand for ::1 first
   Client client{Endpoint{.host = "localhost", .port = server.endpoint().port}};
   const FakePeer peer = server.accept();
-  EXPECT_TRUE(peer.hears(ping));
+  EXPECT_TRUE(peer.hears(first_ping));
   peer.says("+PONG\r\n");
   EXPECT_TRUE(client.told.eventually({"ready"}));
 }
@@ -198,7 +198,7 @@ TEST(OpeningARedisConnection, NamesTheHostThatDoesNotResolve) {
 TEST(OpeningARedisConnection, MayBeClosedWhileTheNameIsLookedUp) {
   if (!can_look_up_names) GTEST_SKIP() << why_not;
   Client client{Endpoint{.host = "no-such-host.invalid"}};
-  client.ask(ping);
+  client.ask(first_ping);
   client->close();
   ASSERT_TRUE(support::eventually([&] { return !client.told.lines().empty(); }));
   EXPECT_EQ(client.told.lines().front(), "error unavailable");

@@ -18,8 +18,8 @@ using testing::Not;
 const std::string where = "Redis at 127.0.0.1:6379";
 
 Reply status(std::string text) { return {Reply::Type::status, std::move(text)}; }
-Reply refusal(std::string text) { return {Reply::Type::error, std::move(text)}; }
-Reply string(std::string text) { return {Reply::Type::string, std::move(text)}; }
+Reply refused_with(std::string text) { return {Reply::Type::error, std::move(text)}; }
+Reply bulk(std::string text) { return {Reply::Type::string, std::move(text)}; }
 
 Error error_of(const ConnectionSettings& settings, const Reply& reply) {
   Handshake handshake{settings, where};
@@ -54,39 +54,39 @@ TEST(RedisHandshake, LogsInAUserWithoutPassword) {
 
 TEST(RedisHandshake, NeverShowsAPasswordThatTheServerRepeats) {
   const auto settings = with_password("geheim");
-  const auto unknown =
-      error_of(settings, refusal("ERR unknown command 'AUTH', with args beginning with: 'gehei"));
+  const auto unknown = error_of(
+      settings, refused_with("ERR unknown command 'AUTH', with args beginning with: 'gehei"));
   EXPECT_EQ(unknown.kind(), ErrorKind::authentication);
   EXPECT_THAT(unknown.what(), AllOf(HasSubstr("'default'"), Not(HasSubstr("gehei"))));
-  EXPECT_THAT(error_of(settings, refusal("ERR not geheim enough")).what(),
+  EXPECT_THAT(error_of(settings, refused_with("ERR not geheim enough")).what(),
               Not(HasSubstr("geheim")));
 }
 
 TEST(RedisHandshake, SaysThatAPasswordIsNeeded) {
   ConnectionSettings settings;
   settings.client_name = "me";
-  EXPECT_EQ(error_of(settings, refusal("NOAUTH Authentication required.")).kind(),
+  EXPECT_EQ(error_of(settings, refused_with("NOAUTH Authentication required.")).kind(),
             ErrorKind::authentication);
-  EXPECT_EQ(error_of({}, refusal("NOAUTH Authentication required.")).kind(),
+  EXPECT_EQ(error_of({}, refused_with("NOAUTH Authentication required.")).kind(),
             ErrorKind::authentication);
 }
 
 TEST(RedisHandshake, PassesOnWhereTheNameIsRefused) {
   ConnectionSettings settings;
   settings.client_name = "a b";
-  EXPECT_EQ(error_of(settings, refusal("ERR Client names cannot contain spaces")).kind(),
+  EXPECT_EQ(error_of(settings, refused_with("ERR Client names cannot contain spaces")).kind(),
             ErrorKind::illegal_state);
-  EXPECT_EQ(error_of(settings, refusal("NOPERM this user has no permissions")).kind(),
+  EXPECT_EQ(error_of(settings, refused_with("NOPERM this user has no permissions")).kind(),
             ErrorKind::illegal_state);
 }
 
 TEST(RedisHandshake, TellsAFullServerFromAWrongPassword) {
   for (const auto& settings : {ConnectionSettings{}, with_password("geheim")}) {
-    EXPECT_EQ(error_of(settings, refusal("ERR max number of clients reached")).kind(),
+    EXPECT_EQ(error_of(settings, refused_with("ERR max number of clients reached")).kind(),
               ErrorKind::unavailable);
-    EXPECT_EQ(error_of(settings, refusal("DENIED Redis is running in protected mode")).kind(),
+    EXPECT_EQ(error_of(settings, refused_with("DENIED Redis is running in protected mode")).kind(),
               ErrorKind::configuration);
-    EXPECT_EQ(error_of(settings, refusal("LOADING Redis is loading the dataset")).kind(),
+    EXPECT_EQ(error_of(settings, refused_with("LOADING Redis is loading the dataset")).kind(),
               ErrorKind::unavailable);
   }
 }
@@ -94,7 +94,7 @@ TEST(RedisHandshake, TellsAFullServerFromAWrongPassword) {
 TEST(RedisHandshake, NamesTheDatabaseThatIsNotThere) {
   ConnectionSettings settings;
   settings.database = 99;
-  const auto error = error_of(settings, refusal("ERR DB index is out of range"));
+  const auto error = error_of(settings, refused_with("ERR DB index is out of range"));
   EXPECT_EQ(error.kind(), ErrorKind::configuration);
   EXPECT_THAT(error.what(), HasSubstr("database 99"));
 }
@@ -102,7 +102,7 @@ TEST(RedisHandshake, NamesTheDatabaseThatIsNotThere) {
 TEST(RedisHandshake, RefusesAReplicaWhereAMasterIsWanted) {
   ConnectionSettings settings;
   settings.masters_only = true;
-  const Reply replica{Reply::Type::array, {}, 0, {string("slave"), string("10.0.0.1")}};
+  const Reply replica{Reply::Type::array, {}, 0, {bulk("slave"), bulk("10.0.0.1")}};
   const auto error = error_of(settings, replica);
   EXPECT_EQ(error.kind(), ErrorKind::unavailable);
   EXPECT_THAT(error.what(), HasSubstr("is no master but a slave"));
@@ -113,8 +113,9 @@ TEST(RedisHandshake, RefusesAReplicaWhereAMasterIsWanted) {
 TEST(RedisHandshake, NeedsTheHashOfEachScript) {
   ConnectionSettings settings;
   settings.scripts = {"return 1"};
-  EXPECT_EQ(error_of(settings, refusal("NOPERM no 'script|load'")).kind(), ErrorKind::permission);
-  EXPECT_EQ(error_of(settings, string("short")).kind(), ErrorKind::internal);
+  EXPECT_EQ(error_of(settings, refused_with("NOPERM no 'script|load'")).kind(),
+            ErrorKind::permission);
+  EXPECT_EQ(error_of(settings, bulk("short")).kind(), ErrorKind::internal);
   EXPECT_EQ(error_of(settings, status("OK")).kind(), ErrorKind::internal);
 }
 

@@ -15,11 +15,11 @@ using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
 
-constexpr const char* where = "Redis at 127.0.0.1:6379";
+constexpr const char* server_place = "Redis at 127.0.0.1:6379";
 
 Code code_of(std::string_view text) { return parse_server_error(text).code; }
 
-Error error_of(std::string_view text) { return to_error(parse_server_error(text), where); }
+Error error_of(std::string_view text) { return to_error(parse_server_error(text), server_place); }
 
 struct Sample {
   const char* text;
@@ -35,7 +35,7 @@ TEST_P(RedisServerErrorOf, HasACodeAKindAndAdvice) {
   EXPECT_EQ(code_of(sample.text), sample.code) << sample.text;
   const Error error = error_of(sample.text);
   EXPECT_EQ(error.kind(), sample.kind) << sample.text;
-  EXPECT_THAT(error.what(), AllOf(HasSubstr(where), HasSubstr(sample.advice)));
+  EXPECT_THAT(error.what(), AllOf(HasSubstr(server_place), HasSubstr(sample.advice)));
 }
 
 // As Redis 7.0 says them, unless noted.
@@ -176,7 +176,7 @@ TEST(RedisServerError, ARedirectionThatMakesNoSenseIsNone) {
     EXPECT_EQ(error.code, Code::other) << text;
     EXPECT_EQ(error.endpoint, Endpoint{}) << text;
     EXPECT_EQ(error.slot, 0) << text;
-    EXPECT_EQ(to_error(error, where).kind(), ErrorKind::internal) << text;
+    EXPECT_EQ(to_error(error, server_place).kind(), ErrorKind::internal) << text;
   }
 }
 

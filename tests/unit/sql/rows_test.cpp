@@ -67,5 +67,13 @@ TEST(RecordOf, ValuesThatMakeNoSenseDoNotOverflow) {
   EXPECT_EQ(record.lease.acquired_at, StoreTime{});
 }
 
+TEST(RecordOf, TheTtlNeverOutlastsTheTransition) {
+  Row strange = row();
+  strange.ttl_at = 18'000;
+  const auto record = record_of(strange);
+  EXPECT_EQ(record.transition_left, 15s);
+  EXPECT_EQ(record.ttl_left, 15s);
+}
+
 }  // namespace
 }  // namespace simba::sql

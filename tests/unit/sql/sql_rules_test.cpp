@@ -115,14 +115,14 @@ class RowInTrouble final : public engine::LeaseStore {
   std::vector<std::unique_ptr<Timer>> timers_;
 };
 
-struct Outcome {
+struct RulesOutcome {
   bool two_owners = false;
   bool tokens_grow = true;
   std::size_t ownerships = 0;
 };
 
 /// Four contenders, some of which stop and start, for a minute.
-Outcome play(std::uint64_t seed, Rules rules) {
+RulesOutcome play(std::uint64_t seed, Rules rules) {
   testkit::ManualRuntime runtime{seed};
   const auto store = std::make_shared<RowInTrouble>(runtime.runtime(), seed, rules);
   engine::ContentionOptions options;
@@ -130,7 +130,7 @@ Outcome play(std::uint64_t seed, Rules rules) {
   options.transition = 500ms;
   options.jitter = {-20ms, 50ms};
   engine::LeaseServiceFactory factory{store, runtime.runtime(), options};
-  Outcome outcome;
+  RulesOutcome outcome;
   FencingToken last = 0;
   std::vector<std::unique_ptr<testkit::RecordingContender>> contenders;
   std::vector<std::unique_ptr<MutexContendService>> services;
@@ -173,7 +173,7 @@ constexpr std::uint64_t seeds = 40;
 TEST(SqlRules, LateStaleAndLostStatementsNeverMakeTwoOwners) {
   std::size_t ownerships = 0;
   for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
-    const Outcome outcome = play(seed, Rules::as_they_are);
+    const RulesOutcome outcome = play(seed, Rules::as_they_are);
     EXPECT_FALSE(outcome.two_owners) << "seed " << seed;
     EXPECT_TRUE(outcome.tokens_grow) << "seed " << seed;
     ownerships += outcome.ownerships;

@@ -190,5 +190,37 @@ TEST_F(SqliteOnADiskOfItsOwn, AReadOnlyDiskIsReported) {
   EXPECT_EQ(error().kind(), ErrorKind::permission);
 }
 
+TEST_F(SqliteTest, ARowThatAStrangerHasSpoiltIsRefusedAndNoOther) {
+  const auto database = make_database();
+  const auto session = connect(*database);
+  change(*session, sql::Change::acquire, ask("m", "me"));
+  for (const auto* const spoil :
+       {"version = 'seven'", "version = -1", "version = 1, transition_at = 'never'"}) {
+    const std::string update =
+        std::string{"UPDATE simba_mutex SET "} + spoil + " WHERE mutex = 'm'";
+    Connection{path, soon(), closing}.execute(update.c_str());
+    try {
+      look(*session, "m");
+      FAIL() << spoil;
+    } catch (const Error& error) {
+      EXPECT_EQ(error.kind(), ErrorKind::configuration);
+      EXPECT_THAT(error.what(), HasSubstr("of the row of mutex \"m\" is no number"));
+    }
+    EXPECT_THROW(change(*session, sql::Change::acquire, ask("m", "other")), Error);
+    EXPECT_TRUE(session->usable());
+    EXPECT_EQ(change(*session, sql::Change::acquire, ask("n", "me")).owner_id, "me");
+  }
+}
+
+TEST_F(SqliteTest, ATokenThatCanNotGrowIsNotGiven) {
+  const auto database = make_database();
+  const auto session = connect(*database);
+  change(*session, sql::Change::acquire, ask("m", "me"));
+  Connection{path, soon(), closing}.execute(
+      "UPDATE simba_mutex SET version = 9223372036854775807, transition_at = 0");
+  EXPECT_THROW(change(*session, sql::Change::acquire, ask("m", "me")), Error);
+  EXPECT_EQ(look(*session, "m").version, 9'223'372'036'854'775'807U);
+}
+
 }  // namespace
 }  // namespace simba::sqlite

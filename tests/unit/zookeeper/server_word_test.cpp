@@ -22,5 +22,14 @@ TEST(ServerWord, TellsThatNobodyIsThere) {
   EXPECT_EQ(answer.state, WordAnswer::State::unreachable);
 }
 
+TEST(ServerWord, FindsTheVersionInWhatAServerTellsOfItself) {
+  EXPECT_EQ(version_in("Zookeeper version: 3.8.0-5a02a05, built on 2022-02-25"), "3.8.0");
+  EXPECT_EQ(version_in("This ZooKeeper instance is not currently serving requests"), "");
+  EXPECT_TRUE(is_too_old("3.4.14"));
+  EXPECT_FALSE(is_too_old("3.5.0"));
+  EXPECT_FALSE(is_too_old(""));
+  EXPECT_TRUE(is_too_old("3."));
+}
+
 }  // namespace
 }  // namespace simba::zookeeper

@@ -14,7 +14,7 @@ using std::chrono::milliseconds;
 namespace {
 
 constexpr milliseconds ttl = 600ms;
-constexpr milliseconds lease = 1'000ms;
+constexpr milliseconds jvm_lease = 1'000ms;
 constexpr milliseconds margin = 50ms;
 
 constexpr const char* acquire = R"(
@@ -154,12 +154,12 @@ void JvmLike::evaluate(const char* script, Handler handler) {
          }});
   }
   const std::string lock = lock_name(mutex_);
-  commands_->send(
-      command({"EVAL", script, "2", lock, lock + ":contender", id_, std::to_string(lease.count())}),
-      1, [handler = std::move(handler)](const Replies& replies) {
-        const auto* list = std::get_if<std::vector<Reply>>(&replies);
-        handler(list == nullptr ? nullptr : &list->front());
-      });
+  commands_->send(command({"EVAL", script, "2", lock, lock + ":contender", id_,
+                           std::to_string(jvm_lease.count())}),
+                  1, [handler = std::move(handler)](const Replies& replies) {
+                    const auto* list = std::get_if<std::vector<Reply>>(&replies);
+                    handler(list == nullptr ? nullptr : &list->front());
+                  });
 }
 
 }  // namespace simba::redis::rules

@@ -15,7 +15,7 @@ using Fault = Outcome::Fault;
 
 namespace {
 
-constexpr std::chrono::nanoseconds lease = 1s;
+constexpr std::chrono::nanoseconds believed_for = 1s;
 
 }  // namespace
 
@@ -105,7 +105,7 @@ void Stage::check(const std::string& mutex, Watched& watched) {
   }
   if (!owners.empty()) watched.owned_at = world.now();
   // Who owned it when the memory was lost may believe so for one lease.
-  if (server.life_began() + lease <= world.now()) {
+  if (server.life_began() + believed_for <= world.now()) {
     Words all;
     for (const auto& [life, names] : std::exchange(owners, {})) {
       if (life != JvmLike::unsure) all.insert(all.end(), names.begin(), names.end());
