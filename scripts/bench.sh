@@ -5,6 +5,9 @@ cd "$(dirname "$0")/.."
 # By environment, as not every benchmark program parses Google Benchmark's flags.
 export BENCHMARK_COUNTERS_TABULAR=${BENCHMARK_COUNTERS_TABULAR:-true}
 
+# Servers write to the disk, as those of users do; tests keep them in memory.
+export TMPDIR=${TMPDIR:-/tmp}
+
 shopt -s nullglob
 programs=(build/release/bin/simba-bench-*)
 [ ${#programs[@]} -gt 0 ] || { echo "bench: no benchmark was built" >&2; exit 1; }

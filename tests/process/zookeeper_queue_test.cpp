@@ -187,7 +187,8 @@ TEST_F(ZooKeeperQueue, ObserversAndFollowersSeeWhoOwns) {
   observer->start();
 
   EXPECT_TRUE(retriever.wait_for_owner(owner.service->contender_id(), scaled(5s)));
-  EXPECT_EQ(follower.contender.owners().back(), owner.service->contender_id());
+  EXPECT_TRUE(eventually(
+      [&] { return follower.service->after_owner().owner_id() == owner.service->contender_id(); }));
   EXPECT_EQ(observer->after_owner().fencing_token(), owner.service->fencing_token());
   const auto node = console_.node(node_of(mutex_) + "/" + console_.children(node_of(mutex_)).at(0));
   ASSERT_TRUE(node);
@@ -200,6 +201,7 @@ TEST_F(ZooKeeperQueue, ObserversAndFollowersSeeWhoOwns) {
 
   owner.service->stop();
   EXPECT_TRUE(retriever.wait_for_owner(follower.service->contender_id(), scaled(2s)));
+  EXPECT_TRUE(follower.contender.wait_for_acquisitions(1, scaled(2s)));
   EXPECT_EQ(observer->after_owner().fencing_token(), follower.service->fencing_token());
   follower.service->stop();
   EXPECT_TRUE(retriever.wait_for_owner("", scaled(2s)));

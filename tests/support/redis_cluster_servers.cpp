@@ -14,7 +14,7 @@ namespace simba::support {
 namespace {
 
 constexpr int all_slots = 16'384;
-constexpr std::chrono::seconds limit{60};
+constexpr std::chrono::seconds cluster_limit{60};
 
 int first_slot(std::size_t index) {
   return static_cast<int>(index) * all_slots / static_cast<int>(RedisClusterServers::size);
@@ -38,7 +38,7 @@ bool holds(const Location& location, const std::string& key) {
 }
 
 void wait_for(const char* what, const std::function<bool()>& condition) {
-  const auto deadline = std::chrono::steady_clock::now() + limit;
+  const auto deadline = std::chrono::steady_clock::now() + cluster_limit;
   while (!condition()) {
     if (std::chrono::steady_clock::now() > deadline) {
       throw std::runtime_error{fmt::format("test cluster: {}", what)};

@@ -16,7 +16,7 @@ namespace {
 using namespace std::chrono_literals;
 using Clock = std::chrono::steady_clock;
 
-constexpr auto limit = 10s;
+constexpr auto console_limit = 10s;
 constexpr timeval connect_limit{.tv_sec = 2, .tv_usec = 0};
 
 RedisAnswer answer_of(const redisReply& reply) {
@@ -87,7 +87,7 @@ void RedisConsole::log_in(const std::string& user, const std::string& password) 
 
 RedisAnswer RedisConsole::ask(const Words& words) {
   send(words);
-  auto answer = receive(std::chrono::duration_cast<std::chrono::milliseconds>(limit));
+  auto answer = receive(std::chrono::duration_cast<std::chrono::milliseconds>(console_limit));
   if (!answer) {
     throw std::runtime_error{fmt::format("no answer to {}", name_of(words))};
   }

@@ -13,7 +13,7 @@ namespace simba::support {
 
 namespace {
 
-constexpr std::chrono::seconds limit{60};
+constexpr std::chrono::seconds sentinel_limit{60};
 constexpr const char* master_name = "mymaster";
 
 /// The value of a field in an answer that gives names and values in turn.
@@ -55,7 +55,7 @@ RedisSentinelServers::RedisSentinelServers(const std::vector<std::string>& argum
     sentinel.ask({"SENTINEL", "SET", master_name, "auth-user", "admin", "auth-pass", password,
                   "down-after-milliseconds", "1000", "failover-timeout", "3000"});
   }
-  const auto deadline = std::chrono::steady_clock::now() + limit;
+  const auto deadline = std::chrono::steady_clock::now() + sentinel_limit;
   while (!is_ready()) {
     if (std::chrono::steady_clock::now() > deadline) {
       throw std::runtime_error{"test sentinels: they do not come together"};

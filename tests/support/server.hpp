@@ -23,7 +23,7 @@ struct ServerOptions {
 };
 
 /// A real server, thrown away at the end: on a free loopback port, in a folder simba-test-... of
-/// the system's temporary folder, and not as root.
+/// `temporary_root()`, and not as root.
 ///
 /// A supervisor, a process of its own, holds the server and ends it when this object or the process
 /// that made it is gone, however that happens; then it removes the folder.

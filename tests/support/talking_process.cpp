@@ -24,7 +24,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr std::chrono::milliseconds long_limit{30'000};
+constexpr std::chrono::milliseconds talk_limit{30'000};
 
 }  // namespace
 
@@ -109,12 +109,12 @@ std::string TalkingProcess::said(std::string_view beginning, std::chrono::millis
   return lines_[*found];
 }
 
-std::string TalkingProcess::said(std::string_view beginning) { return said(beginning, long_limit); }
+std::string TalkingProcess::said(std::string_view beginning) { return said(beginning, talk_limit); }
 
 std::string TalkingProcess::ask(std::string_view question, std::string_view beginning) {
   const auto before = lines().size();
   order(question);
-  const auto found = find(beginning, before, long_limit);
+  const auto found = find(beginning, before, talk_limit);
   if (!found) {
     throw std::runtime_error{
         fmt::format("no answer to {}; the process has said:\n{}", question, transcript())};
@@ -145,7 +145,7 @@ int TalkingProcess::quit() {
   if (process_ != -1) {
     // It may have ended by itself, which the exit code tells.
     static_cast<void>(::send(channel_, "quit\n", 5, MSG_NOSIGNAL));
-    const auto deadline = now() + scaled(long_limit);
+    const auto deadline = now() + scaled(talk_limit);
     while (!ended_ && now() < deadline) {
       read(100ms);
     }

@@ -6,13 +6,15 @@
 #include <string>
 #include <system_error>
 
+#include "support/temporary_root.hpp"
+
 namespace simba::support {
 
 /// A new folder that vanishes with this object.
 class TemporaryFolder {
  public:
   TemporaryFolder() {
-    std::string path = (std::filesystem::temp_directory_path() / "simba-test-XXXXXX").string();
+    std::string path = (temporary_root() / "simba-test-XXXXXX").string();
     if (mkdtemp(path.data()) == nullptr) {
       throw std::system_error{errno, std::generic_category(), path};
     }

@@ -22,9 +22,9 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr std::chrono::seconds limit{60};
+constexpr std::chrono::seconds ensemble_limit{60};
 
-int make_socket() {
+int bound_socket() {
   const int socket = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   if (socket == -1) {
     throw std::system_error{errno, std::generic_category(), "socket"};
@@ -70,7 +70,7 @@ class FreePorts {
 
  private:
   void take(std::uint16_t port) {
-    const int socket = make_socket();
+    const int socket = bound_socket();
     const auto address = loopback(port);
     // NOLINTNEXTLINE(*-reinterpret-cast): the interface of sockets
     if (::bind(socket, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0) {
@@ -86,7 +86,7 @@ class FreePorts {
 };
 
 bool wait_until(const auto& condition) {
-  for (const auto deadline = Clock::now() + limit; !condition();) {
+  for (const auto deadline = Clock::now() + ensemble_limit; !condition();) {
     if (Clock::now() > deadline) {
       return false;
     }
@@ -98,7 +98,7 @@ bool wait_until(const auto& condition) {
 }  // namespace
 
 std::string four_letter_word(std::uint16_t port, std::string_view word) {
-  const int socket = make_socket();
+  const int socket = bound_socket();
   const timeval second{.tv_sec = 1, .tv_usec = 0};
   ::setsockopt(socket, SOL_SOCKET, SO_RCVTIMEO, &second, sizeof second);
   ::setsockopt(socket, SOL_SOCKET, SO_SNDTIMEO, &second, sizeof second);
@@ -148,9 +148,10 @@ std::string java_program() {
   return path;
 }
 
-ZooKeeperEnsemble::ZooKeeperEnsemble(const std::vector<std::string>& arguments) {
+ZooKeeperEnsemble::ZooKeeperEnsemble(const std::vector<std::string>& arguments,
+                                     const std::function<void(std::size_t)>& before_node) {
   for (int tries = 1;; ++tries) {
-    launch(arguments);
+    launch(arguments, before_node);
     if (wait_until([&] { return all_serve(); })) {
       return;
     }
@@ -167,7 +168,8 @@ ZooKeeperEnsemble::ZooKeeperEnsemble(const std::vector<std::string>& arguments) 
   }
 }
 
-void ZooKeeperEnsemble::launch(const std::vector<std::string>& arguments) {
+void ZooKeeperEnsemble::launch(const std::vector<std::string>& arguments,
+                               const std::function<void(std::size_t)>& before_node) {
   FreePorts ports{2 * size};
   auto words = arguments;
   for (std::size_t i = 0; i < size; ++i) {
@@ -178,6 +180,9 @@ void ZooKeeperEnsemble::launch(const std::vector<std::string>& arguments) {
   for (std::size_t i = 0; i < size; ++i) {
     auto own = words;
     own.push_back(fmt::format("myid={}", i + 1));
+    if (before_node) {
+      before_node(i);
+    }
     nodes_.push_back(
         std::make_unique<Server>(ServerOptions{"zookeeper-node", Tls::off, std::move(own)}));
   }

@@ -3,6 +3,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -38,7 +39,10 @@ class ZooKeeperEnsemble {
  public:
   static constexpr std::size_t size = 3;
 
-  explicit ZooKeeperEnsemble(const std::vector<std::string>& arguments = {});
+  /// `before_node` runs before each node is launched, with its index: what it puts into the
+  /// environment reaches that node.
+  explicit ZooKeeperEnsemble(const std::vector<std::string>& arguments = {},
+                             const std::function<void(std::size_t)>& before_node = {});
 
   /// All nodes.
   Location location() const;
@@ -56,7 +60,8 @@ class ZooKeeperEnsemble {
   bool has_leader() const;
 
  private:
-  void launch(const std::vector<std::string>& arguments);
+  void launch(const std::vector<std::string>& arguments,
+              const std::function<void(std::size_t)>& before_node);
 
   std::vector<std::unique_ptr<Server>> nodes_;
 };

@@ -75,6 +75,10 @@ std::optional<Account> account() {
     give_up("setuid");
   }
   ::setenv("HOME", command.folder.c_str(), 1);
+  // For what a test loads into its servers; the supervisor itself is not to have it.
+  if (const char* const libraries = std::getenv("SIMBA_TEST_SERVER_PRELOAD")) {
+    ::setenv("LD_PRELOAD", libraries, 1);
+  }
   // After the change of user, which clears it.
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (::getppid() != parent) {
@@ -189,6 +193,20 @@ std::vector<pid_t> family(pid_t process) {
     }
   }
   return found;
+}
+
+bool is_stopped(pid_t process) {
+  std::error_code gone;
+  for (const auto& thread : fs::directory_iterator{fmt::format("/proc/{}/task", process), gone}) {
+    std::ifstream file{thread.path() / "stat"};
+    std::string text{std::istreambuf_iterator<char>{file}, {}};
+    // The name, in brackets, may have anything in it; the state follows.
+    const auto name_end = text.rfind(") ");
+    if (name_end == std::string::npos) continue;
+    const char state = text[name_end + 2];
+    if (state != 'T' && state != 't' && state != 'Z' && state != 'X') return false;
+  }
+  return true;
 }
 
 }  // namespace simba::support

@@ -22,6 +22,7 @@
 #include "support/supervisor/certificates.hpp"
 #include "support/supervisor/data_folder.hpp"
 #include "support/supervisor/process.hpp"
+#include "support/temporary_root.hpp"
 
 namespace simba::support {
 
@@ -34,7 +35,7 @@ constexpr auto start_limit = 90s;
 constexpr auto stop_limit = 20s;
 
 fs::path make_folder() {
-  auto name = (fs::temp_directory_path() / "simba-test-XXXXXX").string();
+  auto name = (temporary_root() / "simba-test-XXXXXX").string();
   if (::mkdtemp(name.data()) == nullptr) {
     throw std::system_error{errno, std::generic_category(), name};
   }
@@ -147,7 +148,7 @@ void Supervisor::obey(std::string_view command) {
   } else if (command == "kill") {
     kill_all();
   } else if (command == "pause") {
-    signal_all(SIGSTOP);
+    pause_all();
   } else if (command == "resume") {
     signal_all(SIGCONT);
   } else {
@@ -211,6 +212,20 @@ void Supervisor::signal_all(int signal) {
         done.push_back(process);
         more = true;
       }
+    }
+  }
+}
+
+// A signal is on its way when kill() returns; threads go on until they notice.
+void Supervisor::pause_all() {
+  signal_all(SIGSTOP);
+  const auto deadline = std::chrono::steady_clock::now() + start_limit;
+  for (const pid_t process : family(::getpid())) {
+    while (process != ::getpid() && !is_stopped(process)) {
+      if (std::chrono::steady_clock::now() > deadline) {
+        throw std::runtime_error{fmt::format("process {} can not be stopped", process)};
+      }
+      caller_.wait(-1, 1ms);
     }
   }
 }

@@ -37,6 +37,7 @@ class Supervisor {
   void end(int signal);
   void kill_all();
   void signal_all(int signal);
+  void pause_all();
   bool has_ended();
 
   const std::unique_ptr<Product> product_;
