@@ -1,28 +1,19 @@
 // Feeds texts to all that reads URLs of stores. Files and variables that they name are not read.
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <cstdio>
-#include <cstdlib>
 #include <string>
 #include <string_view>
 
 #include "config/store_settings.hpp"
 #include "config/url_settings.hpp"
+#include "fuzz/support.hpp"
 #include "simba/core/error.hpp"
 
 namespace simba::config {
 namespace {
 
-void check(bool holds, const char* what) {
-  if (holds) return;
-  std::fprintf(stderr, "this does not hold: %s\n", what);
-  std::abort();
-}
-
-bool prints(std::string_view text) {
-  return std::all_of(text.begin(), text.end(), [](char c) { return c >= ' ' && c <= '~'; });
-}
+using fuzz::check;
+using fuzz::prints;
 
 /// What is said of the URL. An exception other than Error is a find.
 std::string read(std::string_view url) {

@@ -1,22 +1,17 @@
 // Feeds texts to all that reads simba.yaml. Files and variables that they name are not read.
 #include <cstddef>
 #include <cstdint>
-#include <cstdio>
-#include <cstdlib>
 #include <string_view>
 
 #include "config/sections.hpp"
 #include "config/selection.hpp"
+#include "fuzz/support.hpp"
 #include "simba/core/error.hpp"
 
 namespace simba::config {
 namespace {
 
-void check(bool holds, const char* what) {
-  if (holds) return;
-  std::fprintf(stderr, "this does not hold: %s\n", what);
-  std::abort();
-}
+using fuzz::check;
 
 /// An exception other than Error is a find.
 void run(std::string_view text) {

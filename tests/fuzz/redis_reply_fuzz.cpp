@@ -3,13 +3,12 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <cstdio>
-#include <cstdlib>
 #include <string>
 #include <string_view>
 #include <variant>
 #include <vector>
 
+#include "fuzz/support.hpp"
 #include "redis/cluster_map.hpp"
 #include "redis/command.hpp"
 #include "redis/lease_answer.hpp"
@@ -25,18 +24,11 @@
 namespace simba::redis {
 namespace {
 
+using fuzz::check;
+using fuzz::prints;
+
 /// Low, so that the fuzzer meets them.
 constexpr RespLimits limits{.bytes = 1'024, .elements = 64};
-
-void check(bool holds, const char* what) {
-  if (holds) return;
-  std::fprintf(stderr, "this does not hold: %s\n", what);
-  std::abort();
-}
-
-bool prints(std::string_view text) {
-  return std::all_of(text.begin(), text.end(), [](char c) { return c >= ' ' && c <= '~'; });
-}
 
 struct Outcome {
   std::vector<Reply> replies{};
@@ -149,12 +141,7 @@ void check_reply(const Reply& reply) {
 
 /// A command of the lines of the input is read as the same words.
 void check_command(std::string_view bytes) {
-  std::vector<std::string_view> words;
-  for (std::size_t at = 0; at <= bytes.size();) {
-    const std::size_t end = std::min(bytes.find('\n', at), bytes.size());
-    words.push_back(bytes.substr(at, end - at));
-    at = end + 1;
-  }
+  const auto words = fuzz::split(bytes, '\n');
   std::string command;
   append_command(command, words);
   RespReader reader;

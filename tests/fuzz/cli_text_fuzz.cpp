@@ -1,0 +1,88 @@
+// Feeds texts to what the command shows of strangers' names and moments, and to what it reads from
+// its own processes.
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+
+#include "cli/demo/actor.hpp"
+#include "cli/doctor/clock_offset.hpp"
+#include "cli/duration.hpp"
+#include "cli/errors.hpp"
+#include "cli/moments.hpp"
+#include "cli/output.hpp"
+#include "cli/printable.hpp"
+#include "fuzz/support.hpp"
+
+namespace simba::cli {
+namespace {
+
+using fuzz::check;
+
+void check_shown(std::string_view text) {
+  const std::string shown = printable(text);
+  check(fuzz::stays_on_its_line(shown), "what is shown has no control characters");
+  for (std::size_t i = 0; i + 1 < shown.size(); ++i) {
+    const auto second = static_cast<unsigned char>(shown[i + 1]);
+    check(shown[i] != '\xC2' || second < 0x80 || second >= 0xA0, "nor those of two bytes");
+  }
+  check(printable(shown) == shown, "what is shown can be shown");
+  const std::size_t places = width(shown) + 3;
+  check(width(padded(shown, places)) == places && padded(shown, 1).starts_with(shown),
+        "what is padded is as wide as was asked for");
+  const std::string line = to_line(Json{{"owner", std::string{text}}});
+  check(line.find('\n') == std::string::npos, "an object is one line");
+  check(Json::parse(line).contains("owner"), "an object can be read");
+}
+
+void check_news(const std::string& line) {
+  try {
+    const demo::News news = demo::parse_news(line);
+    const demo::News again = demo::parse_news(to_line(news));
+    check(again.kind == news.kind && again.token == news.token && again.at == news.at,
+          "news are read as they are written");
+  } catch (const std::invalid_argument&) {  // said of the line
+  }
+}
+
+void check_duration(std::string_view text) {
+  try {
+    check(parse_duration(text, "--ttl").count() >= 0, "a duration is not negative");
+  } catch (const UsageError& error) {
+    check(std::string_view{error.what()}.starts_with("--ttl"), "a message names the option");
+  }
+}
+
+/// Moments as a store may tell them.
+void check_moments(std::string_view bytes) {
+  const StoreTime told{std::chrono::milliseconds{fuzz::take_number(bytes)}};
+  check(fuzz::prints(to_utc(shown(told))), "a moment prints");
+  check(fuzz::prints(to_date_and_time(shown(told))), "a moment prints");
+  check(fuzz::prints(to_time(shown(told))), "a moment prints");
+  TimedReport timed;
+  timed.asked = WallTime{std::chrono::milliseconds{1'700'000'000'000}};
+  timed.answered = timed.asked + std::chrono::milliseconds{8};
+  timed.report.server_time = told;
+  const auto offset = clock_offset(timed);
+  if (!offset) return;
+  check(
+      (offset->offset.count() >= 0) == (shown(told) >= timed.asked + std::chrono::milliseconds{4}),
+      "a clock that is ahead is said to be ahead");
+}
+
+void run(std::string_view text) {
+  check_shown(text);
+  check_news(std::string{text});
+  check_duration(text);
+  check_moments(text);
+}
+
+}  // namespace
+}  // namespace simba::cli
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  simba::cli::run({reinterpret_cast<const char*>(data), size});
+  return 0;
+}
