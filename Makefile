@@ -5,10 +5,11 @@
 # Most tests wait more than they compute.
 TEST_JOBS ?= $(shell expr 2 \* $$(nproc))
 
-.PHONY: help setup servers build run test lint format asan tsan coverage fuzz bench compat clean
+.PHONY: help setup servers build run test lint format asan tsan coverage fuzz sim chaos soak \
+  reliability bench compat clean
 
 help: ## Show this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' Makefile
 
 setup: ## Install the Debian packages that are missing for build and run
 	@scripts/setup.sh build
@@ -23,7 +24,8 @@ run: setup ## Watch several processes elect a leader, and another take over
 	@scripts/build.sh dev --target simba-command
 	build/bin/simba demo
 
-test: servers build ## Run all tests
+test: servers build ## Simulate 1,000 hours, and run all tests
+	build/bin/simba-sim --hours 1000
 	ctest --preset dev --parallel $(TEST_JOBS)
 
 lint: ## Check format, clang-tidy, cppcheck and the headers
@@ -50,6 +52,22 @@ coverage: ## Measure line coverage of core and engine; below 95 % fails
 fuzz: ## Run each fuzz target for 5 minutes, or FUZZ_SECONDS; a find fails
 	@scripts/setup.sh build fuzz
 	@scripts/fuzz.sh $(FUZZ_SECONDS)
+
+sim: setup ## Simulate contention with faults, for 1,000 hours or HOURS
+	@scripts/build.sh dev --target simba-sim
+	build/bin/simba-sim --hours $(or $(HOURS),1000)
+
+chaos: servers ## Break real servers, networks and processes for 10 minutes a store
+	@scripts/build.sh dev --target simba-chaos --target simba-test-server
+	@scripts/reliability.sh chaos
+
+soak: servers ## 2,000 mutexes, 20 processes, 10 minutes on Redis and MariaDB
+	@scripts/build.sh dev --target simba-soak --target simba-test-server
+	@scripts/reliability.sh soak
+
+reliability: servers build ## Run sim, chaos, soak and fuzz; write docs/reliability.md (90 minutes)
+	@scripts/setup.sh fuzz
+	@scripts/reliability.sh simulation mutations chaos soak fuzz write
 
 bench: servers ## Build for release and run all benchmarks
 	@scripts/build.sh release --target simba-bench

@@ -115,19 +115,37 @@ endif()
 endfunction()
 
 # ---- Programs --------------------------------------------------------------------------------
+# Tests wait more than they compute, and there are many of them: what counts is how fast they compile.
+function(simba_test_options target)
+  simba_compile_options(${target})
+  if(CMAKE_BUILD_TYPE STREQUAL "RelWithDebInfo")
+    target_compile_options(${target} PRIVATE -O0 -g1)
+  endif()
+  if(CMAKE_UNITY_BUILD)
+    # Names of one test hide those of another that is compiled together with it.
+    target_compile_options(${target} PRIVATE -Wno-shadow)
+  endif()
+endfunction()
+
+# GoogleTest's headers are most of what a test takes to compile: they are compiled once.
+set(precompiled "${PROJECT_BINARY_DIR}/simba_test_headers.cpp")
+file(CONFIGURE OUTPUT "${precompiled}"
+  CONTENT "// Stands for the headers that all tests include.\nint main() {}\n")
+add_executable(simba_test_headers "${precompiled}")  # tests are programs, too: compiled alike
+simba_test_options(simba_test_headers)
+set_target_properties(simba_test_headers PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}")
+target_link_libraries(simba_test_headers PRIVATE GTest::gmock)
+target_precompile_headers(simba_test_headers PRIVATE <gmock/gmock.h> <gtest/gtest.h> <chrono>
+  <functional> <future> <memory> <string> <thread> <variant> <vector>)
+
 function(simba_add_test_program target)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "LABEL;TIMEOUT" "SOURCES")
   add_executable(${target} ${arg_SOURCES})
-  simba_compile_options(${target})
+  simba_test_options(${target})
   target_include_directories(${target} PRIVATE "${PROJECT_SOURCE_DIR}/src" "${PROJECT_SOURCE_DIR}/tests")
   target_link_libraries(${target} PRIVATE
     simba_test_support $<TARGET_NAME_IF_EXISTS:simba::testkit> simba::simba GTest::gmock_main GTest::gmock Asio::asio spdlog::spdlog fmt::fmt)
-  # GoogleTest's headers are most of what a test takes to compile; for a few files it does not pay.
-  list(LENGTH arg_SOURCES count)
-  if(count GREATER 3)
-    target_precompile_headers(${target} PRIVATE <gmock/gmock.h> <gtest/gtest.h> <chrono>
-      <functional> <future> <memory> <string> <thread> <variant> <vector>)
-  endif()
+  target_precompile_headers(${target} REUSE_FROM simba_test_headers)
   # PRE_TEST: a sanitized program runs only where ctest runs, which may need special settings.
   gtest_discover_tests(${target}
     DISCOVERY_MODE PRE_TEST
@@ -164,6 +182,7 @@ if(unit_tests)
   endif()
 endif()
 
+include(SimbaSim)
 get_property(example_libraries GLOBAL PROPERTY SIMBA_EXAMPLE_LIBRARIES)
 foreach(kind IN ITEMS contract process sim)
   file(GLOB sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tests/${kind}/*_test.cpp")
@@ -181,6 +200,11 @@ foreach(kind IN ITEMS contract process sim)
     string(REPLACE "_" "-" stem "${stem}")
     simba_add_test_program(simba-${stem} LABEL ${kind} TIMEOUT 300 SOURCES "${source}")
     target_link_libraries(simba-${stem} PRIVATE ${example_libraries})
+    if(kind STREQUAL "sim")
+      target_link_libraries(simba-${stem} PRIVATE simba_sim)
+      target_compile_definitions(simba-${stem} PRIVATE SIMBA_TEST_SIM="$<TARGET_FILE:simba-sim>")
+      add_dependencies(simba-${stem} simba-sim)
+    endif()
     if(stem STREQUAL "examples-test")
       target_compile_definitions(simba-${stem} PRIVATE
         SIMBA_TEST_EXAMPLES="$<TARGET_FILE_DIR:simba-example-lock>")
@@ -198,3 +222,7 @@ endforeach()
 if(SIMBA_PACKAGE_TEST AND SIMBA_INSTALL)
   include(SimbaPackageTest)
 endif()
+
+include(SimbaSoak)
+
+include(SimbaChaos)

@@ -1,0 +1,46 @@
+# Writes a copy of a source file with a mistake in it.
+# Usage: cmake -D MUTATION=<file> -D SOURCES=<root> -D OUTPUT=<file> -P SimbaMutate.cmake
+#
+# A mutation is a text file: a sentence that says what is wrong, "file: <path from the root>",
+# "found by: <rule>[, <rule>]", then "---- instead of" and "---- comes", each followed by lines of
+# code, once or several times. All places that have the first code get the second. It is an error
+# where there is none: then the code has moved on.
+file(READ "${MUTATION}" text)
+foreach(part IN ITEMS "\nfile: " "\nfound by: " "\n---- instead of\n" "\n---- comes\n")
+  string(FIND "${text}" "${part}" at)
+  if(at EQUAL -1)
+    message(FATAL_ERROR "${MUTATION} has no line \"${part}\"")
+  endif()
+endforeach()
+# Brackets and semicolons make no lists here: everything stays one quoted string.
+# Cuts `text` at the first `mark`: `${before}` and `${after}`; all is before it where there is none.
+function(cut text mark before after)
+  string(FIND "${text}" "${mark}" at)
+  if(at EQUAL -1)
+    set(${before} "${text}" PARENT_SCOPE)
+    set(${after} "" PARENT_SCOPE)
+    return()
+  endif()
+  string(SUBSTRING "${text}" 0 ${at} head)
+  string(LENGTH "${mark}" length)
+  math(EXPR at "${at} + ${length}")
+  string(SUBSTRING "${text}" ${at} -1 tail)
+  set(${before} "${head}" PARENT_SCOPE)
+  set(${after} "${tail}" PARENT_SCOPE)
+endfunction()
+
+cut("${text}" "\nfile: " sentence rest)
+cut("${rest}" "\n" file rest)
+cut("${rest}" "---- instead of\n" rules rest)
+file(READ "${SOURCES}/${file}" code)
+while(NOT rest STREQUAL "")
+  cut("${rest}" "\n---- comes\n" right rest)
+  cut("${rest}" "---- instead of\n" wrong rest)
+  string(REGEX REPLACE "\n$" "" wrong "${wrong}")
+  string(REPLACE "${right}" "${wrong}" mutated "${code}")
+  if(mutated STREQUAL code)
+    message(FATAL_ERROR "${MUTATION}: ${file} has no longer\n${right}\nWrite the mistake anew.")
+  endif()
+  set(code "${mutated}")
+endwhile()
+file(WRITE "${OUTPUT}" "${code}")

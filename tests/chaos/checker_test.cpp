@@ -1,0 +1,183 @@
+#include "chaos/checker.hpp"
+
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace simba::chaos {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+constexpr std::int64_t ms = 1'000'000;
+
+Record record(const std::string& who, const std::string& text) {
+  return parse_record(text, who, 0);
+}
+
+Evidence evidence(std::vector<Record> records, std::vector<FencedEntry> uses = {}) {
+  return {.mutex = "m", .records = std::move(records), .uses = std::move(uses)};
+}
+
+/// As an owner with this token does it.
+void count_up(std::vector<FencedEntry>& uses, std::uint64_t token, std::uint64_t value) {
+  uses.push_back({FencedEntry::Kind::read, token, 0, 1});
+  uses.push_back({FencedEntry::Kind::write, token, value, 1});
+}
+
+TEST(ChaosChecker, FindsNothingInACleanRecord) {
+  std::vector<FencedEntry> uses;
+  count_up(uses, 1, 1);
+  count_up(uses, 1, 2);
+  count_up(uses, 2, 3);
+  const auto findings = check(
+      evidence({record("a", "begins 1 10\nacquired 1 11\nlasts 1 20\nlasts 1 30\nreleased 1 31\n"),
+                record("b",
+                       "begins 2 30\nacquired 2 31\nlasts 2 50\nreleased 2 51\n"
+                       "begins 3 60\nacquired 3 61\n")},
+               uses),
+      0);
+  EXPECT_EQ(findings.ownerships, 3U);
+  EXPECT_THAT(findings.overlaps, IsEmpty());
+  EXPECT_THAT(findings.tokens, IsEmpty());
+  EXPECT_THAT(findings.callbacks, IsEmpty());
+  EXPECT_THAT(findings.complaints, IsEmpty());
+  EXPECT_EQ(findings.updates, 3U);
+  EXPECT_EQ(findings.refused, 0U);
+  EXPECT_EQ(findings.lost, 0U);
+}
+
+TEST(ChaosChecker, FindsTwoOwnersAtTheSameTime) {
+  const auto findings = check(evidence({record("a", "begins 1 10\nlasts 1 30\n"),
+                                        record("b", "begins 2 29\nlasts 2 50\n")}),
+                              0);
+  ASSERT_THAT(findings.overlaps, SizeIs(1));
+  EXPECT_EQ(findings.overlaps[0].first.who, "a");
+  EXPECT_EQ(findings.overlaps[0].second.who, "b");
+  EXPECT_EQ(findings.overlaps[0].length, 1);
+}
+
+TEST(ChaosChecker, FindsAnOwnerInsideTheTimeOfAnotherThatBeganLongBefore) {
+  const auto findings =
+      check(evidence({record("a", "begins 1 10\nlasts 1 100\n"),
+                      record("b", "begins 2 20\nlasts 2 30\nbegins 3 40\nlasts 3 50\n")}),
+            0);
+  EXPECT_THAT(findings.overlaps, SizeIs(2));
+}
+
+TEST(ChaosChecker, DoesNotCountOneThatEndsAsTheNextBegins) {
+  const auto findings = check(evidence({record("a", "begins 1 10\nlasts 1 30\n"),
+                                        record("b", "begins 2 30\nlasts 2 50\n")}),
+                              0);
+  EXPECT_THAT(findings.overlaps, IsEmpty());
+}
+
+TEST(ChaosChecker, FindsATokenThatFalls) {
+  const auto findings = check(evidence({record("a", "begins 7 10\nlasts 7 30\n"),
+                                        record("b", "begins 6 40\nlasts 6 50\n")}),
+                              0);
+  ASSERT_THAT(findings.tokens, SizeIs(1));
+  EXPECT_THAT(findings.tokens[0], HasSubstr("b token 6"));
+  EXPECT_THAT(findings.tokens[0], HasSubstr("a token 7"));
+}
+
+TEST(ChaosChecker, FindsATokenThatIsGivenTwice) {
+  const auto findings = check(evidence({record("a", "begins 7 10\nlasts 7 30\n"),
+                                        record("b", "begins 7 40\nlasts 7 50\n")}),
+                              0);
+  EXPECT_THAT(findings.tokens, SizeIs(1));
+}
+
+TEST(ChaosChecker, TakesWhatOneContenderSawInPiecesAsOneOwnership) {
+  const auto findings =
+      check(evidence({record("a", "begins 7 10\nlasts 7 20\nbegins 7 25\nlasts 7 30\n")}), 0);
+  EXPECT_EQ(findings.ownerships, 1U);
+  EXPECT_THAT(findings.tokens, IsEmpty());
+}
+
+TEST(ChaosChecker, FindsCallbacksThatDoNotAlternate) {
+  const auto findings =
+      check(evidence({record("a", "acquired 1 10\nacquired 2 20\nreleased 2 30\nreleased 2 40\n"),
+                      record("b", "released 1 10\n")}),
+            0);
+  EXPECT_THAT(findings.callbacks, SizeIs(3));
+}
+
+TEST(ChaosChecker, FindsALostUpdate) {
+  std::vector<FencedEntry> uses;
+  count_up(uses, 1, 1);
+  // Two read the same value by the same token and both write.
+  uses.push_back({FencedEntry::Kind::read, 2, 0, 1});
+  uses.push_back({FencedEntry::Kind::read, 2, 0, 2});
+  uses.push_back({FencedEntry::Kind::write, 2, 2, 1});
+  uses.push_back({FencedEntry::Kind::write, 2, 2, 2});
+  const auto findings = check(evidence({}, uses), 0);
+  EXPECT_EQ(findings.lost, 1U);
+}
+
+TEST(ChaosChecker, CountsALateWriteThatTheTokenHasKeptOut) {
+  std::vector<FencedEntry> uses;
+  uses.push_back({FencedEntry::Kind::read, 1, 0, 1});
+  uses.push_back({FencedEntry::Kind::read, 2, 0, 2});
+  uses.push_back({FencedEntry::Kind::write, 1, 1, 1});  // of one that was paused
+  uses.push_back({FencedEntry::Kind::write, 2, 1, 2});
+  const auto findings = check(evidence({}, uses), 0);
+  EXPECT_EQ(findings.updates, 1U);
+  EXPECT_EQ(findings.refused, 1U);
+  EXPECT_EQ(findings.lost, 0U);
+}
+
+TEST(ChaosChecker, PassesOnWhatAProcessComplainsOf) {
+  const auto findings = check(evidence({record("a", "wrong it broke\n")}), 0);
+  EXPECT_THAT(findings.complaints, ::testing::ElementsAre("a: it broke"));
+}
+
+TEST(ChaosChecker, MeasuresTheTimeToTheNextOwner) {
+  const auto ownerships = ownerships_of(
+      {record("a", "begins 1 10000000\nlasts 1 30000000\nbegins 2 50000000\nlasts 2 60000000\n")});
+  EXPECT_EQ(time_to_owner(ownerships, 0), 10 * ms);
+  EXPECT_EQ(time_to_owner(ownerships, 20 * ms), 0);
+  EXPECT_EQ(time_to_owner(ownerships, 35 * ms), 15 * ms);
+  EXPECT_EQ(time_to_owner(ownerships, 61 * ms), std::nullopt);
+}
+
+TEST(ChaosChecker, MeasuresTheLongestTimeWithoutAnOwner) {
+  EXPECT_EQ(longest_gap({}), 0);
+  EXPECT_EQ(longest_gap(ownerships_of({record("a",
+                                              "begins 1 10\nlasts 1 100\n"
+                                              "begins 4 130\nlasts 4 140\n"),
+                                       record("b", "begins 2 20\nlasts 2 30\n")})),
+            30);
+}
+
+TEST(ChaosChecker, MeasuresTheLongestTimeWithoutAnOwnerThatAFaultHasPartIn) {
+  const auto all = ownerships_of({record("a", "begins 1 10\nlasts 1 20\n"),
+                                  record("b", "begins 2 30\nlasts 2 40\n"),
+                                  record("a", "begins 3 70\nlasts 3 80\n")});
+  EXPECT_EQ(longest_gap_within(all, 12, 18, 100), 0);
+  EXPECT_EQ(longest_gap_within(all, 12, 20, 100), 10);
+  EXPECT_EQ(longest_gap_within(all, 24, 26, 100), 6) << "not what came before it";
+  EXPECT_EQ(longest_gap_within(all, 12, 45, 100), 30) << "what came after it, too";
+  EXPECT_EQ(longest_gap_within(all, 12, 35, 100), 10) << "not what began after it";
+  EXPECT_EQ(longest_gap_within(all, 75, 85, 100), 20);
+  EXPECT_EQ(longest_gap_within(all, 90, 95, 100), 10);
+  EXPECT_EQ(longest_gap_within({}, 10, 20, 100), 90);
+}
+
+TEST(ChaosRecord, OfAKilledProcessMayEndInTheMiddleOfALine) {
+  const auto read = record("a", "begins 1 10\nlasts 1 20\nlas");
+  ASSERT_THAT(read.ownerships, SizeIs(1));
+  EXPECT_EQ(read.ownerships[0].end, 20);
+}
+
+TEST(ChaosRecord, IsRefusedWhereALineIsNone) {
+  EXPECT_THROW(record("a", "begins 1\nlasts 1 20\n"), std::runtime_error);
+  EXPECT_THROW(record("a", "lasts 1 20\n"), std::runtime_error);
+}
+
+}  // namespace
+}  // namespace simba::chaos

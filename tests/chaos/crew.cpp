@@ -1,0 +1,152 @@
+#include "chaos/crew.hpp"
+
+#include <csignal>
+#include <cstdlib>
+#include <stdexcept>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "chaos/raw_clock.hpp"
+#include "support/patience.hpp"
+
+namespace simba::chaos {
+
+namespace {
+
+using namespace std::chrono_literals;
+
+/// Who was seen to own so long ago still counts as the owner.
+constexpr std::int64_t fresh = 30 * nanoseconds_per_millisecond;
+
+constexpr auto end_limit = 20s;
+
+std::string sanitizer_options() {
+  // Ours is loaded before the sanitizer, which then complains.
+  const char* const own = std::getenv("ASAN_OPTIONS");
+  return fmt::format("{}{}verify_asan_link_order=0", own == nullptr ? "" : own,
+                     own == nullptr ? "" : ":");
+}
+
+}  // namespace
+
+Crew::Crew(Settings settings) : settings_{std::move(settings)}, status_{settings_.files.status()} {
+  for (int lane = 0; lane < settings_.size; ++lane) {
+    members_.push_back(std::make_unique<Member>(settings_.files, lane));
+    auto& member = *members_.back();
+    member.which.lane = lane;
+    for (const auto port : settings_.ports) {
+      member.proxies.push_back(std::make_unique<support::FaultProxy>("127.0.0.1", port));
+      if (!member.detours->add(port, member.proxies.back()->port())) {
+        throw std::runtime_error{"too many servers for the table of detours"};
+      }
+    }
+  }
+  for (int lane = 0; lane < settings_.size; ++lane) {
+    start(lane);
+  }
+}
+
+std::optional<int> Crew::owner(std::size_t mutex) const {
+  const auto now = raw_now();
+  std::optional<int> found;
+  std::int64_t newest = now - fresh;
+  for (int lane = 0; lane < settings_.size; ++lane) {
+    const auto at = status_->sights[static_cast<std::size_t>(lane)][mutex].owned_at.load();
+    if (at > newest) {
+      newest = at;
+      found = lane;
+    }
+  }
+  return found;
+}
+
+bool Crew::owned_since(std::size_t mutex, std::int64_t moment) const {
+  for (int lane = 0; lane < settings_.size; ++lane) {
+    if (status_->sights[static_cast<std::size_t>(lane)][mutex].owned_at.load() > moment) {
+      return true;
+    }
+  }
+  return false;
+}
+
+void Crew::kill(int lane) { at(lane).process->kill(); }
+
+void Crew::start(int lane) {
+  auto& member = at(lane);
+  if (member.process) {
+    ++member.which.life;
+  }
+  const auto& which = member.which;
+  const auto& libraries = settings_.libraries;
+  incarnations_.push_back(which);
+  member.process = std::make_unique<support::ChildProcess>(
+      std::vector<std::string>{
+          support::own_program().string(), "contender", settings_.files.folder.string(),
+          std::to_string(lane), std::to_string(which.life),
+          std::to_string(settings_.seed * 1'000 + incarnations_.size()), settings_.url},
+      support::ChildProcess::Variables{
+          {"LD_PRELOAD",
+           fmt::format("{0}/libsimba-clock-skew.so:{0}/libsimba-detour.so", libraries.string())},
+          {"SIMBA_CLOCK_SKEW", settings_.files.clocks(Incarnation{lane, 0}.name()).string()},
+          {"SIMBA_DETOURS", settings_.files.detours(lane).string()},
+          {"ASAN_OPTIONS", sanitizer_options()}},
+      support::ChildProcess::EndSignals::blocked);
+}
+
+void Crew::pause(int lane) { at(lane).process->signal(SIGSTOP); }
+
+void Crew::resume(int lane) { at(lane).process->signal(SIGCONT); }
+
+std::vector<support::FaultProxy*> Crew::ways(int lane) {
+  std::vector<support::FaultProxy*> result;
+  for (const auto& proxy : at(lane).proxies) {
+    result.push_back(proxy.get());
+  }
+  return result;
+}
+
+std::vector<std::string> Crew::dead() {
+  std::vector<std::string> result;
+  for (const auto& member : members_) {
+    if (!member->process->running()) {
+      result.push_back(fmt::format("{} has ended by itself, with {}", member->which.name(),
+                                   member->process->wait()));
+    }
+  }
+  return result;
+}
+
+std::vector<std::string> Crew::strays() const {
+  std::vector<std::string> result;
+  for (const auto& member : members_) {
+    std::uint64_t connections = settings_.ports.empty() ? 1 : 0;
+    for (const auto& proxy : member->proxies) {
+      connections += proxy->counters().connections;
+    }
+    if (connections == 0) {
+      result.push_back(fmt::format("{} does not use its proxies", member->which.name()));
+    }
+  }
+  return result;
+}
+
+std::vector<std::string> Crew::end() {
+  auto wrong = dead();
+  for (const auto& member : members_) {
+    member->process->signal(SIGCONT);
+    member->process->signal(SIGTERM);
+  }
+  for (const auto& member : members_) {
+    const bool ended = support::within(end_limit, [&] { return !member->process->running(); });
+    if (!ended) {
+      member->process->kill();
+      wrong.push_back(fmt::format("{} did not end when asked to", member->which.name()));
+    } else if (const int code = member->process->wait(); code != 0) {
+      wrong.push_back(fmt::format("{} ended with {}", member->which.name(), code));
+    }
+  }
+  return wrong;
+}
+
+}  // namespace simba::chaos

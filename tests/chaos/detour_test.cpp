@@ -1,0 +1,59 @@
+#include <cstdio>
+#include <string>
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "chaos/detour_table.hpp"
+#include "chaos/shared_page.hpp"
+#include "support/fault_proxy.hpp"
+#include "support/patience.hpp"
+#include "support/temporary_folder.hpp"
+
+namespace simba::chaos {
+namespace {
+
+constexpr std::uint16_t nowhere = 9;  // a port where nobody listens
+
+TEST(ChaosDetour, IsTheSamePortWhereThereIsNone) {
+  support::TemporaryFolder folder;
+  const SharedPage<DetourTable> table{folder.path() / "detours"};
+  EXPECT_EQ(table->find(80), 80);
+  EXPECT_TRUE(table->add(80, 8'080));
+  EXPECT_TRUE(table->add(81, 65'535));
+  EXPECT_EQ(table->find(80), 8'080);
+  EXPECT_EQ(table->find(81), 65'535);
+  EXPECT_EQ(table->find(8'080), 8'080);
+  EXPECT_EQ(table->find(0), 0);
+}
+
+TEST(ChaosDetour, SaysWhenTheTableIsFull) {
+  support::TemporaryFolder folder;
+  const SharedPage<DetourTable> table{folder.path() / "detours"};
+  for (std::uint16_t i = 1; i <= DetourTable::size; ++i) {
+    EXPECT_TRUE(table->add(i, 1));
+  }
+  EXPECT_FALSE(table->add(1'000, 1));
+}
+
+TEST(ChaosDetour, LeadsAProgramThatKnowsNothingOfItToTheProxy) {
+  support::TemporaryFolder folder;
+  const auto file = folder.path() / "detours";
+  const SharedPage<DetourTable> table{file};
+  const support::FaultProxy proxy{"127.0.0.1", nowhere};
+  const auto connect = [&] {
+    const auto command =
+        fmt::format("SIMBA_DETOURS={} LD_PRELOAD={} bash -c 'exec 3<>/dev/tcp/127.0.0.1/{}' 2>&1",
+                    file.string(), SIMBA_CHAOS_DETOUR, nowhere);
+    FILE* const stream = ::popen(command.c_str(), "r");
+    return stream == nullptr ? -1 : ::pclose(stream);
+  };
+  EXPECT_NE(connect(), 0) << "nobody listens there";
+  EXPECT_EQ(proxy.counters().connections, 0U);
+  ASSERT_TRUE(table->add(nowhere, proxy.port()));
+  EXPECT_EQ(connect(), 0);
+  EXPECT_TRUE(support::eventually([&] { return proxy.counters().connections == 1; }));
+}
+
+}  // namespace
+}  // namespace simba::chaos

@@ -1,0 +1,100 @@
+#include "chaos/record.hpp"
+
+#include <cerrno>
+#include <fcntl.h>
+#include <fstream>
+#include <iterator>
+#include <sstream>
+#include <stdexcept>
+#include <system_error>
+#include <unistd.h>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace simba::chaos {
+
+RecordWriter::RecordWriter(const std::filesystem::path& file)
+    : descriptor_{::open(file.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644)} {
+  if (descriptor_ == -1) {
+    throw std::system_error{errno, std::generic_category(), file.string()};
+  }
+}
+
+RecordWriter::~RecordWriter() { ::close(descriptor_); }
+
+void RecordWriter::write(const std::string& line) const noexcept {
+  static_cast<void>(!::write(descriptor_, line.data(), line.size()));
+}
+
+void RecordWriter::callback(Callback::Kind kind, std::uint64_t token, std::int64_t at) {
+  write(fmt::format("{} {} {}\n", kind == Callback::Kind::acquired ? "acquired" : "released", token,
+                    at));
+}
+
+void RecordWriter::begins(std::uint64_t token, std::int64_t at) {
+  write(fmt::format("begins {} {}\n", token, at));
+}
+
+void RecordWriter::lasts(std::uint64_t token, std::int64_t at) {
+  write(fmt::format("lasts {} {}\n", token, at));
+}
+
+void RecordWriter::complain(const std::string& what) { write(fmt::format("wrong {}\n", what)); }
+
+namespace {
+
+/// False: the line is none.
+bool read_line(const std::string& line, Record& record) {
+  std::istringstream stream{line};
+  std::string word;
+  stream >> word;
+  if (word == "wrong") {
+    record.complaints.push_back(line.size() > 6 ? line.substr(6) : line);
+    return true;
+  }
+  std::uint64_t token = 0;
+  std::int64_t at = 0;
+  if (!(stream >> token >> at)) {
+    return false;
+  }
+  if (word == "acquired") {
+    record.callbacks.push_back({Callback::Kind::acquired, token, at});
+  } else if (word == "released") {
+    record.callbacks.push_back({Callback::Kind::released, token, at});
+  } else if (word == "begins") {
+    record.ownerships.push_back({record.who, record.lane, token, at, at});
+  } else if (word == "lasts" && !record.ownerships.empty() &&
+             record.ownerships.back().token == token) {
+    record.ownerships.back().end = std::max(record.ownerships.back().end, at);
+  } else {
+    return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+Record parse_record(const std::string& text, std::string who, int lane) {
+  Record record{.who = std::move(who), .lane = lane};
+  std::size_t begin = 0;
+  for (auto end = text.find('\n'); end != std::string::npos; end = text.find('\n', begin)) {
+    const auto line = text.substr(begin, end - begin);
+    if (!read_line(line, record)) {
+      throw std::runtime_error{fmt::format("the record of {} has a line '{}'", record.who, line)};
+    }
+    begin = end + 1;
+  }
+  return record;
+}
+
+Record read_record(const std::filesystem::path& file, std::string who, int lane) {
+  std::ifstream stream{file};
+  if (!stream) {
+    throw std::runtime_error{fmt::format("there is no record {}", file.string())};
+  }
+  const std::string text{std::istreambuf_iterator<char>{stream}, {}};
+  return parse_record(text, std::move(who), lane);
+}
+
+}  // namespace simba::chaos

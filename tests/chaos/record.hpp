@@ -1,0 +1,71 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace simba::chaos {
+
+/// A time during which a contender was owner for certain, by its own account: a moment at which it
+/// was seen to own has passed at `begin`, and none of the later ones was before `end`.
+struct Ownership {
+  std::string who{};  ///< the contender; another one after each start of its process
+  int lane = 0;       ///< the place of its process among the contenders
+  std::uint64_t token = 0;
+  std::int64_t begin = 0;  ///< nanoseconds of CLOCK_MONOTONIC
+  std::int64_t end = 0;
+};
+
+/// A call of `on_acquired` or `on_released`.
+struct Callback {
+  enum class Kind { acquired, released };
+
+  Kind kind = Kind::acquired;
+  std::uint64_t token = 0;
+  std::int64_t at = 0;
+};
+
+/// What one contender's process has written down.
+struct Record {
+  std::string who{};
+  int lane = 0;
+  std::vector<Ownership> ownerships{};
+  std::vector<Callback> callbacks{};
+  std::vector<std::string> complaints{};  ///< what the process itself found wrong
+};
+
+/// Writes the record of this process: one line an event, at once, by one system call, so that it
+/// stays when the process is killed.
+///
+/// Threads: may be used from several; lines never mix.
+class RecordWriter {
+ public:
+  /// Throws std::system_error.
+  explicit RecordWriter(const std::filesystem::path& file);
+  ~RecordWriter();
+  RecordWriter(const RecordWriter&) = delete;
+  RecordWriter& operator=(const RecordWriter&) = delete;
+
+  void callback(Callback::Kind kind, std::uint64_t token, std::int64_t at);
+
+  /// The first moment of an ownership, and later ones.
+  void begins(std::uint64_t token, std::int64_t at);
+  void lasts(std::uint64_t token, std::int64_t at);
+
+  void complain(const std::string& what);
+
+ private:
+  void write(const std::string& line) const noexcept;
+
+  int descriptor_ = -1;
+};
+
+/// The lines of a record. The last one may be half written. Throws std::runtime_error where another
+/// is none.
+Record parse_record(const std::string& text, std::string who, int lane);
+
+/// The same of a file.
+Record read_record(const std::filesystem::path& file, std::string who, int lane);
+
+}  // namespace simba::chaos

@@ -1,0 +1,102 @@
+#include "chaos/result.hpp"
+
+#include <stdexcept>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "chaos/report.hpp"
+
+namespace simba::chaos {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+StoreResult clean() {
+  return {.store = "redis",
+          .seed = 7,
+          .seconds = 20,
+          .ownerships = 30,
+          .faults = 4,
+          .longest = 900,
+          .bound = 1'000,
+          .bound_text = "lease",
+          .kinds = {{.name = "server killed",
+                     .count = 2,
+                     .median = 5,
+                     .longest = 9,
+                     .bound = 10,
+                     .during = 11,
+                     .during_bound = 12}}};
+}
+
+TEST(ChaosResult, IsTheSameAfterWritingAndReading) {
+  auto result = clean();
+  result.problems = {"two\nlines"};
+  result.details = {"one", "two"};
+  result.notes = "a note";
+  const auto again = parse_result(to_text(result));
+  EXPECT_EQ(again.seed, 7U);
+  EXPECT_EQ(again.longest, 900);
+  EXPECT_EQ(again.problems, std::vector<std::string>{"two lines"});
+  EXPECT_EQ(again.kinds.at(0).name, "server killed");
+  EXPECT_EQ(again.kinds.at(0).during, 11);
+  EXPECT_EQ(again.kinds.at(0).during_bound, 12);
+  EXPECT_EQ(to_text(again), to_text(parse_result(to_text(again))));
+}
+
+TEST(ChaosResult, IsRefusedWhereItIsNone) {
+  EXPECT_THROW(parse_result(""), std::runtime_error);
+  EXPECT_THROW(parse_result("store redis\nnonsense 1\n"), std::runtime_error);
+}
+
+TEST(ChaosResult, IsBrokenByEachPromiseThatIs) {
+  EXPECT_FALSE(clean().broken());
+  for (const auto member : {&StoreResult::overlaps, &StoreResult::tokens, &StoreResult::callbacks,
+                            &StoreResult::lost}) {
+    auto result = clean();
+    result.*member = 1;
+    EXPECT_TRUE(result.broken());
+  }
+  auto result = clean();
+  result.longest = 1'001;
+  EXPECT_TRUE(result.broken());
+  result = clean();
+  result.problems = {"something"};
+  EXPECT_TRUE(result.broken());
+}
+
+TEST(ChaosResult, IsBrokenByAFaultDuringWhichNobodyOwnsForTooLong) {
+  auto result = clean();
+  result.kinds.at(0).during = 13;
+  EXPECT_TRUE(result.broken());
+  result.kinds.at(0).during_bound = 0;
+  EXPECT_FALSE(result.broken()) << "where there is no bound";
+}
+
+TEST(ChaosResult, IsNotBrokenByTwoOwnersWhereThatIsDocumented) {
+  auto result = clean();
+  result.overlaps = 1;
+  result.two_owners_possible = 1;
+  EXPECT_FALSE(result.broken());
+  EXPECT_THAT(as_table({result}), HasSubstr("1 (allowed)"));
+  result.lost = 1;
+  EXPECT_TRUE(result.broken());
+}
+
+TEST(ChaosReport, HasALineForEachStoreAndEachKindOfFault) {
+  auto broken = clean();
+  broken.store = "sqlite";
+  broken.lost = 1;
+  broken.details = {"an update was lost"};
+  for (const auto& text : {as_table({clean(), broken}), as_markdown({clean(), broken})}) {
+    EXPECT_THAT(text, HasSubstr("clean"));
+    EXPECT_THAT(text, HasSubstr("BROKEN: an update was lost"));
+    EXPECT_THAT(text, HasSubstr("server killed"));
+  }
+  EXPECT_THAT(as_table({clean()}), Not(HasSubstr("BROKEN")));
+}
+
+}  // namespace
+}  // namespace simba::chaos

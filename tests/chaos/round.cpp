@@ -1,0 +1,243 @@
+#include "chaos/round.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <fstream>
+#include <map>
+#include <stdexcept>
+#include <string_view>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "chaos/checker.hpp"
+#include "chaos/clock_line.hpp"
+#include "chaos/crew.hpp"
+#include "chaos/detour_table.hpp"
+#include "chaos/driver.hpp"
+#include "chaos/raw_clock.hpp"
+#include "chaos/round_files.hpp"
+#include "chaos/shared_page.hpp"
+#include "chaos/timeline.hpp"
+#include "support/temporary_folder.hpp"
+
+namespace simba::chaos {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+/// What servers read, in a folder that is open to their account.
+class Props {
+ public:
+  Props() {
+    fs::permissions(folder_.path(), fs::perms::owner_all | fs::perms::group_read |
+                                        fs::perms::group_exec | fs::perms::others_read |
+                                        fs::perms::others_exec);
+    std::string libraries;
+    for (const fs::path library : {SIMBA_CHAOS_CLOCK_SKEW, SIMBA_CHAOS_DETOUR}) {
+      const auto copy = path() / library.filename();
+      fs::copy_file(library, copy);
+      libraries += (libraries.empty() ? "" : ":") + copy.string();
+    }
+    ::setenv("SIMBA_TEST_SERVER_PRELOAD", libraries.c_str(), 1);
+    ::setenv("SIMBA_CLOCK_SKEW", (path() / "clocks").c_str(), 1);
+    ::setenv("SIMBA_DETOURS", (path() / "detours").c_str(), 1);
+  }
+
+  const fs::path& path() const noexcept { return folder_.path(); }
+  ClockSkew& clocks() { return *clocks_; }
+  DetourTable& detours() { return *detours_; }
+
+ private:
+  support::TemporaryFolder folder_;
+  SharedPage<ClockSkew> clocks_{folder_.path() / "clocks"};
+  SharedPage<DetourTable> detours_{folder_.path() / "detours"};
+};
+
+std::vector<std::string> together(std::vector<std::string> first,
+                                  const std::vector<std::string>& second) {
+  first.insert(first.end(), second.begin(), second.end());
+  return first;
+}
+
+/// What happened.
+struct Story {
+  std::int64_t begin = 0;
+  std::int64_t end = 0;
+  std::vector<FaultSpan> faults{};
+  std::vector<Incarnation> incarnations{};
+  std::vector<std::string> problems{};
+};
+
+Story live(const Store& store, const RoundSettings& settings, const RoundFiles& files,
+           const std::atomic<bool>& interrupted) {
+  Props props;
+  const auto servers = store.open({.folder = files.folder.string(),
+                                   .open_folder = props.path().string(),
+                                   .ways = &props.detours()});
+  Crew crew{{.files = files,
+             .libraries = props.path(),
+             .url = servers->url(),
+             .ports = servers->ports(),
+             .size = settings.contenders,
+             .seed = settings.seed}};
+  Story story;
+  story.begin = raw_now();
+  Driver driver{{crew, *servers, props.clocks()},
+                store.faults,
+                {.length = settings.length, .seed = settings.seed, .bound = store.bound},
+                interrupted};
+  if (driver.begin()) {
+    try {
+      driver.run(story.faults);
+    } catch (const std::exception& error) {
+      story.problems.emplace_back(error.what());
+    }
+  } else {
+    story.problems.emplace_back("nobody has acquired a mutex at the beginning");
+  }
+  story.end = raw_now();
+  if (!interrupted.load()) {  // else some may not have come so far
+    story.problems = together(std::move(story.problems), crew.strays());
+  }
+  story.problems = together(std::move(story.problems), crew.end());
+  story.incarnations = crew.incarnations();
+  return story;
+}
+
+Evidence read_evidence(const RoundFiles& files, const Story& story, std::size_t mutex) {
+  Evidence evidence{.mutex = mutexes.at(mutex)};
+  for (const auto& which : story.incarnations) {
+    // One that was killed before it began to write has none.
+    if (fs::exists(files.record(which, mutex))) {
+      evidence.records.push_back(read_record(files.record(which, mutex), which.name(), which.lane));
+    }
+  }
+  evidence.uses = read_fenced_log(files.resource(mutex));
+  return evidence;
+}
+
+void add(StoreResult& result, const Evidence& evidence, std::int64_t origin) {
+  const auto findings = check(evidence, origin);
+  const auto detail = [&](std::string_view what, const std::string& text) {
+    result.details.push_back(fmt::format("{}: {}: {}", evidence.mutex, what, text));
+  };
+  result.ownerships += static_cast<std::int64_t>(findings.ownerships);
+  result.overlaps += static_cast<std::int64_t>(findings.overlaps.size());
+  result.tokens += static_cast<std::int64_t>(findings.tokens.size());
+  result.callbacks += static_cast<std::int64_t>(findings.callbacks.size());
+  result.updates += static_cast<std::int64_t>(findings.updates);
+  result.refused += static_cast<std::int64_t>(findings.refused);
+  result.lost += static_cast<std::int64_t>(findings.lost);
+  for (const auto& overlap : findings.overlaps) {
+    const auto length = overlap.length / nanoseconds_per_millisecond + 1;
+    result.longest_overlap = std::max(result.longest_overlap, length);
+    detail("two owners", fmt::format("{} and {}", describe(overlap.first, origin),
+                                     describe(overlap.second, origin)));
+  }
+  for (const auto& text : findings.tokens) {
+    detail("token does not grow", text);
+  }
+  for (const auto& text : findings.callbacks) {
+    detail("callbacks", text);
+  }
+  for (const auto& text : findings.complaints) {
+    result.problems.push_back(fmt::format("{}: {}", evidence.mutex, text));
+  }
+}
+
+/// All faults of one kind. Milliseconds.
+struct Waits {
+  std::vector<std::int64_t> after{};
+  std::int64_t bound = 0;
+  std::int64_t during = 0;
+  std::int64_t during_bound = 0;
+};
+
+void add_waits(StoreResult& result, const Store& store, const Story& story,
+               const std::vector<Evidence>& evidence) {
+  std::map<std::string, Waits> kinds;
+  std::vector<std::vector<Ownership>> ownerships;
+  for (const auto& one : evidence) {
+    ownerships.push_back(ownerships_of(one.records));
+    result.longest_gap =
+        std::max(result.longest_gap, longest_gap(ownerships.back()) / nanoseconds_per_millisecond);
+  }
+  for (const auto& fault : story.faults) {
+    std::int64_t after = 0;
+    std::int64_t during = 0;
+    for (const auto& of_mutex : ownerships) {
+      const auto wait =
+          time_to_owner(of_mutex, fault.counts_from).value_or(story.end - fault.counts_from);
+      after = std::max(after, wait / nanoseconds_per_millisecond);
+      during = std::max(during, longest_gap_within(of_mutex, fault.begin, fault.end, story.end) /
+                                    nanoseconds_per_millisecond);
+    }
+    const auto complain = [&](std::int64_t wait, std::string_view when, std::int64_t since) {
+      result.details.push_back(fmt::format("nobody owned for {} ms {} '{}' ({}) of {:.3f} s", wait,
+                                           when, fault.kind, fault.what,
+                                           static_cast<double>(since - story.begin) / 1e9));
+    };
+    auto& waits = kinds[fault.kind];
+    waits.after.push_back(after);
+    waits.bound = fault.bound.count();
+    result.longest = std::max(result.longest, after);
+    if (after > waits.bound) {
+      complain(after, "after", fault.counts_from);
+    }
+    waits.during_bound = fault.lane == -1 ? 0 : store.one_bound.count();
+    waits.during = fault.alone ? std::max(waits.during, during) : waits.during;
+    if (fault.alone && fault.lane != -1 && during > waits.during_bound) {
+      complain(during, "during", fault.begin);
+    }
+  }
+  for (auto& [name, waits] : kinds) {
+    auto& values = waits.after;
+    std::sort(values.begin(), values.end());
+    result.kinds.push_back(
+        {.name = name,
+         .count = static_cast<std::int64_t>(values.size()),
+         .median = (values[(values.size() - 1) / 2] + values[values.size() / 2]) / 2,
+         .longest = values.back(),
+         .bound = waits.bound,
+         .during = waits.during,
+         .during_bound = waits.during_bound});
+  }
+}
+
+}  // namespace
+
+StoreResult run_round(const Store& store, const RoundSettings& settings,
+                      const std::atomic<bool>& interrupted) {
+  fs::create_directories(settings.folder);
+  if (!fs::is_empty(settings.folder)) {
+    throw std::runtime_error{fmt::format("{} is not empty", settings.folder.string())};
+  }
+  const RoundFiles files{fs::absolute(settings.folder)};
+  StoreResult result{.store = store.name,
+                     .seed = settings.seed,
+                     .contenders = settings.contenders,
+                     .bound = store.bound.count(),
+                     .two_owners_possible = store.two_owners_possible ? 1 : 0,
+                     .bound_text = store.bound_text,
+                     .notes = store.notes};
+  const auto story = live(store, settings, files, interrupted);
+  result.seconds = (story.end - story.begin) / 1'000'000'000;
+  result.processes = static_cast<std::int64_t>(story.incarnations.size());
+  result.faults = static_cast<std::int64_t>(story.faults.size());
+  result.problems = story.problems;
+  result.interrupted = interrupted.load() ? 1 : 0;
+  std::vector<Evidence> evidence;
+  for (std::size_t mutex = 0; mutex < mutexes.size(); ++mutex) {
+    evidence.push_back(read_evidence(files, story, mutex));
+    add(result, evidence.back(), story.begin);
+  }
+  add_waits(result, store, story, evidence);
+  std::ofstream{files.folder / "timeline.html"} << timeline_page(
+      {.title = store.name, .begin = story.begin, .end = story.end, .lanes = settings.contenders},
+      evidence, story.faults);
+  return result;
+}
+
+}  // namespace simba::chaos

@@ -1,0 +1,58 @@
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <string>
+
+#include <fmt/format.h>
+
+namespace simba::chaos {
+
+/// The mutexes that contenders fight for: one by hand, which changes owners all the time, and one
+/// by a scheduler, which nobody gives up by itself.
+inline constexpr std::array<const char*, 2> mutexes{"chaos-lock", "chaos-work"};
+
+inline constexpr std::size_t most_contenders = 16;
+
+/// What contenders tell while they run.
+struct Status {
+  struct Sight {
+    std::atomic<std::int64_t> owned_at;  ///< the last moment at which it was seen to own
+  };
+
+  // NOLINTNEXTLINE(*-avoid-c-arrays): zero in a new file
+  Sight sights[most_contenders][mutexes.size()];
+};
+
+/// Which of the processes of a round: its place, and how often that was filled before.
+struct Incarnation {
+  int lane = 0;
+  int life = 0;
+
+  std::string name() const { return fmt::format("c{}.{}", lane, life); }
+};
+
+/// Where the files of a round are.
+struct RoundFiles {
+  std::filesystem::path folder;
+
+  std::filesystem::path status() const { return folder / "status"; }
+  std::filesystem::path resource(std::size_t mutex) const {
+    return folder / fmt::format("{}.resource", mutexes.at(mutex));
+  }
+  std::filesystem::path record(const Incarnation& which, std::size_t mutex) const {
+    return folder / fmt::format("{}.{}.record", which.name(), mutexes.at(mutex));
+  }
+  std::filesystem::path log(const Incarnation& which) const {
+    return folder / fmt::format("{}.log", which.name());
+  }
+  std::filesystem::path clocks(const std::string& of) const { return folder / (of + ".clocks"); }
+  std::filesystem::path detours(int lane) const {
+    return folder / fmt::format("c{}.detours", lane);
+  }
+};
+
+}  // namespace simba::chaos

@@ -1,0 +1,123 @@
+#include <array>
+#include <cstdlib>
+#include <stdexcept>
+
+#include <fmt/format.h>
+
+#include "chaos/detour_table.hpp"
+#include "chaos/servers.hpp"
+#include "chaos/shared_page.hpp"
+#include "support/patience.hpp"
+#include "support/zookeeper_servers.hpp"
+
+namespace simba::chaos {
+
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr auto order_limit = 60s;
+
+/// The session takes the place of the lease.
+std::string zookeeper_url(const support::Location& location) {
+  const auto times = lease_times();
+  return fmt::format("zookeeper://{}/?session-timeout={}ms&tick-time={}ms&clock-drift-ppm={}",
+                     support::connect_string(location), times.lease().count(), times.tick.count(),
+                     times.drift_ppm);
+}
+
+class ZooKeeperAlone final : public Servers {
+ public:
+  std::string url() const override { return zookeeper_url(server_.location()); }
+  std::vector<std::uint16_t> ports() const override { return {server_.port()}; }
+  support::Server& with_role(std::string_view /*role*/) override { return server_; }
+
+ private:
+  support::ZooKeeperServer server_;
+};
+
+/// Where a node of an ensemble waits for others to follow it. Throws std::runtime_error where it
+/// does not tell.
+std::uint16_t quorum_port(std::uint16_t client_port) {
+  constexpr std::string_view key = "\nquorumPort=";
+  const auto answer = support::four_letter_word(client_port, "conf");
+  const auto begin = answer.find(key);
+  if (begin == std::string::npos) {
+    throw std::runtime_error{"a node of the ensemble does not tell its port"};
+  }
+  return static_cast<std::uint16_t>(std::stoi(answer.substr(begin + key.size())));
+}
+
+/// Each node follows each other one by a proxy of its own. They elect a leader without proxies.
+class ZooKeeperGroup final : public Servers {
+ public:
+  explicit ZooKeeperGroup(const Stage& stage)
+      : servers_{{}, [&](std::size_t node) { use_own_table(stage, node); }} {
+    for (std::size_t to = 0; to < size; ++to) {
+      const auto port = quorum_port(servers_.node(to).port());
+      for (std::size_t from = 0; from < size; ++from) {
+        if (from == to) {
+          continue;
+        }
+        auto& way = ways_.at(from * size + to);
+        way = std::make_unique<support::FaultProxy>("127.0.0.1", port);
+        if (!(*tables_.at(from))->add(port, way->port())) {
+          throw std::runtime_error{"too many servers for the table of detours"};
+        }
+      }
+    }
+    // They are connected without proxies still.
+    for (std::size_t i = 0; i < size; ++i) {
+      servers_.node(i).restart();
+      await_order();
+    }
+  }
+
+  std::string url() const override { return zookeeper_url(servers_.location()); }
+  std::vector<std::uint16_t> ports() const override { return servers_.location().ports; }
+
+  support::Server& with_role(std::string_view role) override {
+    const auto leader = servers_.leader();
+    return servers_.node(role == "leader" ? leader : follower_of(leader));
+  }
+
+  /// Of a follower, to its leader.
+  std::vector<support::FaultProxy*> ways_to(std::string_view /*role*/) override {
+    const auto leader = servers_.leader();
+    return {ways_.at(follower_of(leader) * size + leader).get()};
+  }
+
+  void await_order() override {
+    if (!support::within(order_limit, [&] { return servers_.all_serve(); })) {
+      throw std::runtime_error{"the ensemble does not come together again"};
+    }
+  }
+
+ private:
+  static constexpr std::size_t size = support::ZooKeeperEnsemble::size;
+  using Table = SharedPage<DetourTable>;
+
+  static std::size_t follower_of(std::size_t leader) { return (leader + 1) % size; }
+
+  void use_own_table(const Stage& stage, std::size_t node) {
+    const auto file = fmt::format("{}/detours-{}", stage.open_folder, node);
+    tables_.at(node) = std::make_unique<Table>(file);
+    ::setenv("SIMBA_DETOURS", file.c_str(), 1);
+  }
+
+  std::array<std::unique_ptr<Table>, size> tables_;
+  std::array<std::unique_ptr<support::FaultProxy>, size * size> ways_;
+  support::ZooKeeperEnsemble servers_;
+};
+
+}  // namespace
+
+std::unique_ptr<Servers> open_zookeeper(const Stage& /*stage*/) {
+  return std::make_unique<ZooKeeperAlone>();
+}
+
+std::unique_ptr<Servers> open_zookeeper_ensemble(const Stage& stage) {
+  return std::make_unique<ZooKeeperGroup>(stage);
+}
+
+}  // namespace simba::chaos

@@ -1,0 +1,288 @@
+#include "sim/checker.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace simba::sim {
+
+using namespace std::chrono_literals;
+
+namespace {
+
+/// What messages take in peace, and threads to wake up, several times over.
+constexpr nanoseconds slack = 250ms;
+
+/// Clocks are read and converted with less error than this.
+constexpr nanoseconds rounding = 3us;
+
+}  // namespace
+
+std::string_view name_of(Rule rule) noexcept {
+  constexpr std::array names{
+      "none",           "two-owners",          "deadline",      "token-order",
+      "callback-order", "callback-after-stop", "early-release", "silent-loss",
+      "kept-grant",     "late-renewal",        "no-owner",      "leak",
+      "slow-stop",      "wrong-view",          "late-return",   "work-order",
+      "lost-update",    "internal-error",      "standstill"};
+  return names.at(static_cast<std::size_t>(rule));
+}
+
+Checker::Checker(const Scene& scene, std::size_t mutexes, const engine::ContentionPlan& plan)
+    : scene_{scene},
+      plan_{plan},
+      owner_bound_{engine::worst_cases(plan).take_over + slack},
+      mutexes_(mutexes) {
+  for (Mutex& mutex : mutexes_) mutex.unowned_since = scene.world.now();
+}
+
+Party& Checker::add(Host& host, Party::Kind kind, std::size_t mutex, const std::string& id) {
+  Party& party = parties_.emplace_back();
+  party.kind = kind;
+  party.id = id;
+  party.mutex = mutex;
+  party.host = &host;
+  mutexes_[mutex].parties.push_back(&party);
+  if (of_host_.size() <= host.number()) of_host_.resize(host.number() + 1);
+  of_host_[host.number()].push_back(&party);
+  return party;
+}
+
+void Checker::fail(Rule rule, std::string what) {
+  if (failed()) return;
+  rule_ = rule;
+  what_ = std::move(what);
+  scene_.trace.fault(scene_.world.now(), "RULE", "{} broken: {}", name_of(rule), what_);
+  scene_.trace.close();
+}
+
+std::string Checker::words(const Party& party) const {
+  return fmt::format("{} in {} (token {})", party.id, party.host->name(), party.token);
+}
+
+// ---- the engine ----------------------------------------------------------------------------
+
+void Checker::look(const Host& host) {
+  if (host.number() >= of_host_.size() || host.crashed()) return;
+  for (Party* party : of_host_[host.number()]) {
+    const bool owner = party->service != nullptr && party->service->is_owner();
+    if (owner) {
+      const FencingToken token = party->service->fencing_token();
+      if (!party->owner || token != party->token) begun(*party, token);
+      if (std::exchange(party->news, false)) check_deadline(*party);
+    } else if (party->owner) {
+      ended(*party);
+    }
+  }
+}
+
+void Checker::begun(Party& party, FencingToken token) {
+  Mutex& mutex = mutexes_[party.mutex];
+  ++ownerships_;
+  check_gap(mutex);
+  party.owner = true;
+  party.token = token;
+  party.lost = party.service->lost();
+  party.granted = party.heard_given;
+  scene_.trace.event(scene_.world.now(), party.host->name(), "{} OWNS m{} with token {}", party.id,
+                     party.mutex, token);
+  for (const Party* other : mutex.parties) {
+    if (other == &party || other->service == nullptr || other->host->crashed()) continue;
+    if (!other->service->is_owner() || excused(*other) || excused(party)) continue;
+    fail(Rule::two_owners, fmt::format("m{} is owned by {} and by {} at the same time, each by its "
+                                       "own clock",
+                                       party.mutex, words(*other), words(party)));
+  }
+  if (token <= mutex.top_token && !excused(party)) {
+    fail(Rule::token_order, fmt::format("{} owns m{}, but token {} was there before", words(party),
+                                        party.mutex, mutex.top_token));
+  }
+  mutex.top_token = std::max(mutex.top_token, token);
+}
+
+void Checker::ended(Party& party) {
+  party.owner = false;
+  scene_.trace.event(scene_.world.now(), party.host->name(), "{} owns m{} no longer (token {})",
+                     party.id, party.mutex, party.token);
+  Mutex& mutex = mutexes_[party.mutex];
+  if (!owned(mutex)) mutex.unowned_since = scene_.world.now();
+}
+
+void Checker::crashed(const Host& host) {
+  for (Party* party : of_host_[host.number()]) {
+    if (party->owner) ended(*party);
+  }
+}
+
+// A margin before the store can let anyone else in, an owner has stepped down.
+void Checker::check_deadline(const Party& party) {
+  const Record& record = record_of(party.mutex);
+  if (record.owner != party.id || excused(party)) return;
+  const LocalTime until = party.service->mutex_state().after().local_lease().transition_at;
+  const LocalTime local_end = party.host->true_time(until) + plan_.margin - plan_.margin / 1'000;
+  const LocalTime server_end = server_true(record.transition_at);
+  if (local_end <= server_end + rounding) return;
+  fail(Rule::deadline,
+       fmt::format("{} believes to own m{} until {}; the server lets others in at {}, and the "
+                   "margin is {} ms",
+                   words(party), party.mutex, show(party.host->true_time(until)), show(server_end),
+                   plan_.margin.count()));
+}
+
+// Errors that tell of a callback beyond its limit are expected.
+void Checker::logged(const Host& host, std::string_view message) {
+  if (host.crashed()) return;
+  const auto says = [&](std::string_view words) {
+    return message.find(words) != std::string_view::npos;
+  };
+  if (says("internal error") || says("threw") || says("refused") || says("failed")) {
+    fail(Rule::internal_error, fmt::format("{} logs: {}", host.name(), message));
+  }
+}
+
+Party* Checker::find(const Host& host, const std::string& id) const {
+  for (Party* party : of_host_[host.number()]) {
+    if (party->id == id) return party;
+  }
+  return nullptr;
+}
+
+void Checker::heard(const Host& host, const std::string& id, LocalTime sent, LocalTime given,
+                    FencingToken token) {
+  Party* party = find(host, id);
+  if (party == nullptr) return;
+  party->news = true;
+  if (sent < party->granted && token < party->token) return;  // to a request of an earlier life
+  party->heard_sent = std::max(party->heard_sent, sent);
+  party->heard_given = std::max(party->heard_given, given);
+}
+
+void Checker::nudged(const Host& host, const std::string& id) {
+  if (Party* party = find(host, id)) party->news = true;
+}
+
+void Checker::grant_arrives(const Host& host, const std::string& id) {
+  if (Party* party = find(host, id)) party->gives_back = false;
+}
+
+void Checker::asks_to_release(const Host& host, const std::string& id) {
+  Party* party = find(host, id);
+  if (party == nullptr) return;
+  party->gives_back = true;
+  if (lease_is_over(*party)) party->overdue = true;
+}
+
+// Where a callback ran beyond its limit the lease may be left to run out.
+bool Checker::keeps_grant(const Party& party) const {
+  return party.stopped && !party.gives_back && !party.inside && !party.excused_turn &&
+         !party.host->crashed();
+}
+
+// It is given back at once, or by what comes after it under the same id, as soon as a request of
+// that one is over.
+void Checker::grant_arrived(const Host& host, const std::string& id) {
+  Party* party = find(host, id);
+  if (party == nullptr || party->kind == Party::Kind::locker || !keeps_grant(*party)) return;
+  const nanoseconds paused = host.paused_in_all();
+  scene_.world.at(scene_.world.now() + plan_.request_timeout + slack, [this, party, paused] {
+    if (!keeps_grant(*party) || party->host->paused_in_all() != paused) return;
+    fail(Rule::kept_grant, fmt::format("m{} was granted to {}, which has stopped and did not give "
+                                       "it back",
+                                       party->mutex, words(*party)));
+  });
+}
+
+// ---- the server ----------------------------------------------------------------------------
+
+void Checker::executed(const Call& call, const Host& caller, const Record& before,
+                       const Record& after) {
+  const bool freed =
+      call.kind == Call::Kind::release && before.owner == call.contender && before != after;
+  if (freed) released(call, caller);
+  const LocalTime now = scene_.world.now();
+  const bool renewed = call.kind == Call::Kind::guard && after.transition_at > before.transition_at;
+  if (renewed && server_true(before.transition_at) + rounding < now) {
+    fail(Rule::late_renewal,
+         fmt::format("the server renews the lease of {} on m{}, which was over "
+                     "at {}",
+                     call.contender, call.mutex, show(server_true(before.transition_at))));
+  }
+  const bool asked_and_got = call.kind == Call::Kind::acquire && after.owner == call.contender;
+  const bool changed = after.owner != before.owner || after.token != before.token;
+  if (!after.owner.empty() && (asked_and_got || changed)) granted(after, call.mutex);
+  if (call.kind == Call::Kind::guard && !changed && before != after) {
+    scene_.trace.event(now, "server", "renews m{} for {} until {}", call.mutex, after.owner,
+                       show(server_true(after.transition_at)));
+  }
+}
+
+void Checker::granted(const Record& record, std::size_t number) {
+  Mutex& mutex = mutexes_[number];
+  scene_.trace.event(scene_.world.now(), "server", "grants m{} to {} with token {}", number,
+                     record.owner, record.token);
+  if (record.token <= mutex.top_granted) {
+    fail(Rule::token_order, fmt::format("the server grants m{} to {} with token {}, but {} was "
+                                        "given before",
+                                        number, record.owner, record.token, mutex.top_granted));
+  }
+  mutex.top_granted = std::max(mutex.top_granted, record.token);
+  for (const Party* party : mutex.parties) {
+    if (party->id == record.owner || party->service == nullptr || party->host->crashed()) continue;
+    if (!party->lost.stop_possible() || party->lost.stop_requested() || excused(*party)) continue;
+    if (party->service->is_owner()) {
+      fail(Rule::two_owners, fmt::format("the server grants m{} to {} while {} owns it by its own "
+                                         "clock",
+                                         number, record.owner, words(*party)));
+    } else if (!party->host->drowsy() && plan_.margin >= 2ms) {
+      fail(Rule::silent_loss, fmt::format("the server grants m{} to {}, but the loss was not "
+                                          "signalled to {}",
+                                          number, record.owner, words(*party)));
+    }
+  }
+}
+
+void Checker::released(const Call& call, const Host& caller) {
+  scene_.trace.event(scene_.world.now(), "server", "hears that {} releases m{} (token {})",
+                     call.contender, call.mutex, call.token);
+  for (const Party* party : of_host_[caller.number()]) {
+    if (party->id != call.contender || !party->inside || caller.crashed()) continue;
+    const bool signalled = !party->lost.stop_possible() || party->lost.stop_requested();
+    const bool overran = party->stop_began != never && drain_is_over(*party);
+    // Where the server knows only an older grant, of which a release is under way, nothing can keep
+    // that one away. The owner knows that it is none any more.
+    const bool of_older_grant = signalled && call.token < party->token && forgotten(party->granted);
+    const bool at_its_own_risk = party->kind == Party::Kind::locker && signalled;
+    if (overran || of_older_grant || at_its_own_risk || party->excused_turn || party->overdue ||
+        excused(*party)) {
+      ++excused_count_;
+      continue;
+    }
+    fail(Rule::early_release,
+         fmt::format("the server hears that {} releases m{} before {}", words(*party), call.mutex,
+                     party->kind == Party::Kind::candidate ? "on_released has returned"
+                                                           : "its work has ended"));
+  }
+}
+
+void Checker::forgot(LocalTime since, LocalTime until) { forgotten_.push_back({since, until}); }
+
+bool Checker::forgotten(LocalTime at) const {
+  return std::any_of(forgotten_.begin(), forgotten_.end(),
+                     [&](const Span& span) { return at >= span.since && at <= span.until; });
+}
+
+// What the server granted or renewed in a second that it has forgotten, until it answers again.
+bool Checker::excused(const Party& party) const { return forgotten(party.heard_given); }
+
+// By whichever clock.
+bool Checker::drain_is_over(const Party& party) const {
+  const nanoseconds limit = plan_.drain_limit;
+  return scene_.world.now() - party.stop_began >= limit - limit / 1'000 - 1ms;
+}
+
+bool Checker::lease_is_over(const Party& party) const {
+  if (party.heard_sent == LocalTime::min()) return true;
+  const nanoseconds lease = plan_.lease() - plan_.margin;
+  return scene_.world.now() >= party.heard_sent + lease - lease / 1'000 - 1ms;
+}
+
+}  // namespace simba::sim

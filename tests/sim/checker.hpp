@@ -1,0 +1,183 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <stop_token>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "sim/host.hpp"
+#include "sim/server.hpp"
+#include "simba/core/mutex_contend_service.hpp"
+#include "simba/engine/contention_options.hpp"
+
+namespace simba::sim {
+
+/// What must hold.
+enum class Rule {
+  none,
+  two_owners,           ///< by their own clocks
+  deadline,             ///< an owner believes for longer than the store keeps others out
+  token_order,          ///< an ownership whose token is not greater than all before
+  callback_order,       ///< on_acquired and on_released do not take turns
+  callback_after_stop,  ///< one begins although stop() has returned
+  early_release,        ///< the store hears of it before the owner is done
+  silent_loss,          ///< the mutex is granted on before the loss was signalled
+  kept_grant,           ///< one that comes after stop() is not given back
+  late_renewal,         ///< the store renews a lease that is over
+  no_owner,             ///< long after all faults have ended
+  leak,                 ///< something is left after all have stopped
+  slow_stop,            ///< beyond its bound
+  wrong_view,           ///< an observer names another owner than the store
+  late_return,          ///< an acquire beyond its time
+  work_order,           ///< work began though work with a greater token had, or without the lead
+  lost_update,          ///< on a resource that checks tokens
+  internal_error,       ///< the library says so itself
+  standstill,           ///< things happen without end while no time passes
+};
+
+/// For people and for tests: "two-owners".
+std::string_view name_of(Rule rule) noexcept;
+
+/// One contender of one process, as the checker sees it.
+struct Party {
+  enum class Kind { candidate, locker, scheduler };
+
+  Kind kind = Kind::candidate;
+  std::string id{};
+  std::size_t mutex = 0;
+  Host* host = nullptr;
+  const MutexContendService* service = nullptr;  ///< while it exists
+
+  // Its present ownership by its own account.
+  bool owner = false;
+  FencingToken token = 0;
+  std::stop_token lost{};
+  LocalTime granted = LocalTime::min();  ///< when the store said so
+
+  // What its ownership rests on: the newest word of the store that has reached it.
+  LocalTime heard_sent = LocalTime::min();   ///< when it was asked for
+  LocalTime heard_given = LocalTime::min();  ///< when the store said it
+  bool news = false;
+  bool overdue = false;     ///< it has asked to release after its lease had ended
+  bool gives_back = false;  ///< it has asked to release since a grant came that it does not want
+
+  bool inside = false;           ///< between on_acquired and the end of on_released, or in the work
+  bool in_callback = false;      ///< one runs now, or the work
+  bool stopped = true;           ///< no callback may begin
+  bool excused_turn = false;     ///< a callback was dropped because another took too long
+  LocalTime stop_began = never;  ///< while it runs
+  LocalTime contends_since = never;
+};
+
+/// Watches a run and says what is wrong. It never changes anything.
+class Checker {
+ public:
+  Checker(const Scene& scene, std::size_t mutexes, const engine::ContentionPlan& plan);
+
+  Party& add(Host& host, Party::Kind kind, std::size_t mutex, const std::string& id);
+
+  bool failed() const noexcept { return rule_ != Rule::none; }
+  Rule rule() const noexcept { return rule_; }
+  const std::string& what() const noexcept { return what_; }
+  void fail(Rule rule, std::string what);
+
+  // ---- the engine --------------------------------------------------------------------------
+  /// Something of this process has run.
+  void look(const Host& host);
+  /// The process is gone, and owns nothing.
+  void crashed(const Host& host);
+  /// The library logs an error.
+  void logged(const Host& host, std::string_view message);
+  /// The store's word on its own lease has reached a contender, under that token.
+  void heard(const Host& host, const std::string& id, LocalTime sent, LocalTime given,
+             FencingToken token);
+  /// A notice has reached a contender.
+  void nudged(const Host& host, const std::string& id);
+  /// A grant that it has asked for is about to reach a contender, or has just reached it.
+  void grant_arrives(const Host& host, const std::string& id);
+  void grant_arrived(const Host& host, const std::string& id);
+  /// A contender asks the store to release.
+  void asks_to_release(const Host& host, const std::string& id);
+
+  // ---- the server --------------------------------------------------------------------------
+  void executed(const Call& call, const Host& caller, const Record& before, const Record& after);
+  void forgot(LocalTime since, LocalTime until);
+  /// The present record, and the true moment at which its lease ends.
+  std::function<const Record&(std::size_t mutex)> record_of{};
+  std::function<LocalTime(ServerTime)> server_true{};
+
+  // ---- users -------------------------------------------------------------------------------
+  void started(Party& party);
+  void stop_begins(Party& party);
+  void stop_returned(Party& party);
+  void acquired_begins(Party& party);
+  void released_begins(Party& party);
+  void callback_ends(Party& party, bool released);
+  void work_begins(Party& party);
+  void work_ends(Party& party);
+  /// `took` on the clock of the host; time in which it was paused is not counted.
+  void took(const Party& party, Rule rule, std::string_view what, nanoseconds took,
+            nanoseconds bound);
+
+  // ---- peace -------------------------------------------------------------------------------
+  void peace_begins();
+  void check_owners();
+  /// The library's own word on how long a take-over takes at most, and what messages take.
+  nanoseconds owner_bound() const noexcept { return owner_bound_; }
+  nanoseconds worst_gap() const noexcept { return worst_gap_; }
+
+  std::size_t ownerships() const noexcept { return ownerships_; }
+  std::size_t excused() const noexcept { return excused_count_; }
+  nanoseconds stop_bound() const noexcept { return plan_.release_wait + plan_.drain_limit; }
+
+ private:
+  struct Span {
+    LocalTime since;
+    LocalTime until;
+  };
+  struct Mutex {
+    std::vector<Party*> parties;
+    FencingToken top_token = 0;    // of all ownerships
+    FencingToken top_granted = 0;  // of all grants of the server
+    FencingToken top_work = 0;
+    LocalTime unowned_since{};
+  };
+
+  void begun(Party& party, FencingToken token);
+  void ended(Party& party);
+  void check_deadline(const Party& party);
+  void granted(const Record& record, std::size_t mutex);
+  void released(const Call& call, const Host& caller);
+  Party* find(const Host& host, const std::string& id) const;
+  bool forgotten(LocalTime at) const;
+  bool excused(const Party& party) const;
+  bool keeps_grant(const Party& party) const;
+  bool drain_is_over(const Party& party) const;
+  bool lease_is_over(const Party& party) const;
+  bool owned(const Mutex& mutex) const;
+  nanoseconds gap(const Mutex& mutex) const;
+  void check_gap(const Mutex& mutex);
+  std::string words(const Party& party) const;
+
+  const Scene scene_;
+  const engine::ContentionPlan& plan_;
+  const nanoseconds owner_bound_;
+  std::deque<Party> parties_;
+  std::vector<std::vector<Party*>> of_host_;
+  std::vector<Mutex> mutexes_;
+  std::vector<Span> forgotten_;
+  LocalTime peace_since_ = never;
+  nanoseconds worst_gap_{0};
+  std::size_t ownerships_ = 0;
+  std::size_t excused_count_ = 0;
+  Rule rule_ = Rule::none;
+  std::string what_;
+};
+
+}  // namespace simba::sim

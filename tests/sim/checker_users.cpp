@@ -1,0 +1,139 @@
+// What the checker hears of users, and what it demands in peace. The rest is in checker.cpp.
+
+#include <algorithm>
+
+#include "sim/checker.hpp"
+
+namespace simba::sim {
+
+using namespace std::chrono_literals;
+
+// ---- users ---------------------------------------------------------------------------------
+
+void Checker::started(Party& party) {
+  party.stopped = false;
+  party.contends_since = scene_.world.now();
+  scene_.trace.event(scene_.world.now(), party.host->name(), "{} starts", party.id);
+}
+
+void Checker::stop_begins(Party& party) {
+  party.stop_began = scene_.world.now();
+  party.contends_since = never;
+  scene_.trace.event(scene_.world.now(), party.host->name(), "{} stops", party.id);
+}
+
+void Checker::stop_returned(Party& party) {
+  if ((party.inside || party.in_callback) && drain_is_over(party)) party.excused_turn = true;
+  party.stop_began = never;
+  party.stopped = true;
+  scene_.trace.event(scene_.world.now(), party.host->name(), "{} has stopped", party.id);
+}
+
+void Checker::acquired_begins(Party& party) {
+  scene_.trace.event(scene_.world.now(), party.host->name(), "{} on_acquired", party.id);
+  if (party.stopped) {
+    fail(Rule::callback_after_stop, "on_acquired of " + words(party) + " begins after stop()");
+  }
+  if ((party.inside || party.in_callback) && !party.excused_turn) {
+    fail(Rule::callback_order, "on_acquired of " + words(party) + " comes twice, or too early");
+  }
+  party.excused_turn = false;
+  party.overdue = false;
+  party.inside = true;
+  party.in_callback = true;
+}
+
+void Checker::released_begins(Party& party) {
+  scene_.trace.event(scene_.world.now(), party.host->name(), "{} on_released", party.id);
+  if (party.stopped) {
+    fail(Rule::callback_after_stop, "on_released of " + words(party) + " begins after stop()");
+  }
+  if ((!party.inside || party.in_callback) && !party.excused_turn) {
+    fail(Rule::callback_order, "on_released of " + words(party) + " comes without on_acquired");
+  }
+  party.in_callback = true;
+}
+
+void Checker::callback_ends(Party& party, bool released) {
+  party.in_callback = false;
+  if (!released) return;
+  party.inside = false;
+  if (!party.stopped && party.stop_began == never) party.contends_since = scene_.world.now();
+  scene_.trace.event(scene_.world.now(), party.host->name(), "{} on_released returns", party.id);
+}
+
+void Checker::work_begins(Party& party) {
+  const FencingToken token = party.service->fencing_token();
+  Mutex& mutex = mutexes_[party.mutex];
+  scene_.trace.event(scene_.world.now(), party.host->name(), "{} work begins (token {})", party.id,
+                     token);
+  if (party.stopped) {
+    fail(Rule::callback_after_stop, "work of " + words(party) + " begins after stop()");
+  }
+  if (party.inside && !party.excused_turn) {
+    fail(Rule::callback_order, "work of " + words(party) + " begins while it runs");
+  }
+  if (token < mutex.top_work && !excused(party)) {
+    fail(Rule::work_order, fmt::format("work of {} begins though work with token {} has begun",
+                                       words(party), mutex.top_work));
+  }
+  if (!party.service->is_owner()) {
+    fail(Rule::work_order, "work of " + words(party) + " begins though it does not lead");
+  }
+  mutex.top_work = std::max(mutex.top_work, token);
+  party.excused_turn = false;
+  party.overdue = false;
+  party.inside = true;
+  party.in_callback = true;
+}
+
+void Checker::work_ends(Party& party) {
+  party.inside = false;
+  party.in_callback = false;
+  if (party.contends_since != never) party.contends_since = scene_.world.now();
+  scene_.trace.event(scene_.world.now(), party.host->name(), "{} work ends", party.id);
+}
+
+void Checker::took(const Party& party, Rule rule, std::string_view what, nanoseconds took,
+                   nanoseconds bound) {
+  if (took <= bound + bound / 1'000 + 50ms || party.host->crashed()) return;
+  fail(rule, fmt::format("{} of {} took {} ms, at most {} ms are allowed", what, words(party),
+                         took / 1ms, bound / 1ms));
+}
+
+// ---- peace ---------------------------------------------------------------------------------
+
+void Checker::peace_begins() { peace_since_ = scene_.world.now(); }
+
+bool Checker::owned(const Mutex& mutex) const {
+  return std::any_of(mutex.parties.begin(), mutex.parties.end(), [](const Party* party) {
+    return party->owner && !party->host->crashed() && party->service != nullptr &&
+           party->service->is_owner();
+  });
+}
+
+/// For how long one has contended and nobody has owned it, in peace.
+nanoseconds Checker::gap(const Mutex& mutex) const {
+  LocalTime since = never;
+  for (const Party* party : mutex.parties) {
+    if (!party->host->crashed()) since = std::min(since, party->contends_since);
+  }
+  if (since == never || peace_since_ == never) return 0ns;
+  return std::max(0ns, scene_.world.now() - std::max({since, mutex.unowned_since, peace_since_}));
+}
+
+void Checker::check_owners() {
+  for (const Mutex& mutex : mutexes_) check_gap(mutex);
+}
+
+void Checker::check_gap(const Mutex& mutex) {
+  if (owned(mutex)) return;
+  const nanoseconds without = gap(mutex);
+  worst_gap_ = std::max(worst_gap_, without);
+  if (without <= owner_bound_) return;
+  fail(Rule::no_owner, fmt::format("nobody owns m{} for {} ms although one contends; the bound "
+                                   "is {} ms",
+                                   &mutex - mutexes_.data(), without / 1ms, owner_bound_ / 1ms));
+}
+
+}  // namespace simba::sim

@@ -1,0 +1,239 @@
+#include "sim/network.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace simba::sim {
+
+using namespace std::chrono_literals;
+
+std::string_view name_of(Fault fault) noexcept {
+  constexpr std::array<std::string_view, fault_kinds> names{
+      "requests lost",    "replies lost",   "notices lost",         "messages doubled",
+      "messages late",    "partitions",     "server restarts",      "losses of memory",
+      "crashes",          "pauses",         "pauses before acting", "restarts with the same id",
+      "wall clock jumps", "slow callbacks", "stops in callbacks",   "stops by two threads",
+      "stops and starts"};
+  return names.at(static_cast<std::size_t>(fault));
+}
+
+Network::Network(const Scene& scene, Checker& checker, std::size_t mutexes, Offer offer,
+                 int drift_ppm)
+    : scene_{scene},
+      checker_{checker},
+      began_{scene.world.now()},
+      drift_ppm_{drift_ppm},
+      server_{mutexes, offer} {
+  checker_.record_of = [this](std::size_t mutex) -> const Record& { return server_.record(mutex); };
+  checker_.server_true = [this](ServerTime at) { return true_time(at); };
+}
+
+ServerTime Network::server_time(LocalTime at) const {
+  const nanoseconds passed = at - began_;
+  return 1'000s + passed + passed * drift_ppm_ / 1'000'000;
+}
+
+LocalTime Network::true_time(ServerTime at) const {
+  const nanoseconds shown = at - 1'000s;
+  return began_ + shown - shown / (1'000'000 + drift_ppm_) * drift_ppm_;
+}
+
+void Network::connect(Host& host, Client& client) {
+  if (links_.size() <= host.number()) links_.resize(host.number() + 1);
+  links_[host.number()].host = &host;
+  links_[host.number()].client = &client;
+}
+
+void Network::disconnect(std::size_t client) { links_[client].client = nullptr; }
+
+bool Network::unreachable(std::size_t client) const {
+  return down() || scene_.world.now() < links_[client].cut_until;
+}
+
+// ---- messages ------------------------------------------------------------------------------
+
+template <class... Args>
+void Network::trace(const Label& label, fmt::format_string<Args...> what, Args&&... args) const {
+  if (!scene_.trace.on()) return;
+  scene_.trace.fault(scene_.world.now(), links_[label.client].host->name(), "{}{} of {} on m{} {}",
+                     label.way, label.what,
+                     label.contender.empty() ? "an observer" : label.contender, label.mutex,
+                     fmt::format(what, std::forward<Args>(args)...));
+}
+
+nanoseconds Network::delay(const Label& label, bool surely_late) {
+  if (!surely_late && (weather.late == 0 || !scene_.world.chance(weather.late))) {
+    return scene_.world.between(weather.usual_least, weather.usual_most);
+  }
+  count(Fault::late);
+  const nanoseconds span = scene_.world.between(weather.usual_most, weather.late_most);
+  trace(label, "takes {} ms", span / 1ms);
+  return span;
+}
+
+/// Calls `arrive` with the moment at which the message comes, once, twice or never.
+template <class Arrive>
+void Network::post(const Label& label, int lost, Fault kind, const Arrive& arrive) {
+  const LocalTime now = scene_.world.now();
+  if (now < links_[label.client].cut_until) {
+    trace(label, "is lost: cut off");
+    return;
+  }
+  const bool gone = lost > 0 && scene_.world.chance(lost);
+  if (weather.doubled > 0 && scene_.world.chance(weather.doubled)) {
+    count(Fault::doubled);
+    trace(label, "is doubled");
+    arrive(now + delay(label));
+  }
+  if (gone) {
+    count(kind);
+    trace(label, "is lost");
+    return;
+  }
+  arrive(now + delay(label));
+}
+
+void Network::to_server(const Label& label, const std::function<void()>& task) {
+  post(label, weather.lost, Fault::lost_request, [&](LocalTime at) {
+    scene_.world.at(at, [this, task] {
+      if (!down()) task();
+    });
+  });
+}
+
+void Network::to_client(const Label& label, int lost, Fault kind,
+                        const std::function<void()>& task) {
+  const Link& link = links_[label.client];
+  if (link.client == nullptr || link.host->crashed()) return;
+  post(label, lost, kind, [&](LocalTime at) {
+    link.host->run(Actor::Lane::loop, at, [this, client = label.client, task] {
+      if (links_[client].client != nullptr) task();
+    });
+  });
+}
+
+void Network::request(Call call, std::function<void(const Answer&)> deliver) {
+  const Label label{call.client, "", name_of(call.kind), call.contender, call.mutex};
+  const auto task = [this, call, deliver = std::move(deliver)] { execute(call, deliver); };
+  if (call.kind == Call::Kind::release && weather.stray_releases > 0 &&
+      scene_.world.chance(weather.stray_releases)) {
+    count(Fault::doubled);
+    trace(label, "is doubled");
+    scene_.world.at(scene_.world.now() + delay(label, true), [this, task] {
+      if (!down()) task();
+    });
+  }
+  to_server(label, task);
+}
+
+void Network::execute(const Call& call, const std::function<void(const Answer&)>& deliver) {
+  const Record before = server_.record(call.mutex);
+  const Record after = server_.execute(call, server_now());
+  checker_.executed(call, *links_[call.client].host, before, server_.record(call.mutex));
+  const Answer answer{after, server_now(), scene_.world.now(), wall_offset_};
+  to_client({call.client, "reply to ", name_of(call.kind), call.contender, call.mutex},
+            weather.lost + weather.lost_replies, Fault::lost_reply,
+            [deliver, answer] { deliver(answer); });
+  push_all();
+}
+
+void Network::push_all() {
+  for (Push& push : std::exchange(server_.pushes, {})) {
+    Answer answer{std::move(push.record), server_now(), scene_.world.now(), wall_offset_};
+    to_client(
+        {push.client, "notice ", push.kind == Push::Kind::granted ? "granted" : "changed",
+         push.contender, push.mutex},
+        weather.lost + weather.lost_notices, Fault::lost_notice,
+        [this, client = push.client, watch = push.watch, kind = push.kind,
+         answer = std::move(answer)] { links_[client].client->noticed(watch, kind, answer); });
+  }
+}
+
+// A message of a connection that is no more is not heeded, nor one that was overtaken by the end.
+void Network::subscribe(std::size_t client, std::uint64_t watch, std::size_t mutex,
+                        const std::string& contender, std::function<void()> done) {
+  to_server({client, "", "subscription", contender, mutex},
+            [this, client, watch, mutex, contender, done = std::move(done),
+             connection = links_[client].known] {
+              const Link& link = links_[client];
+              if (link.connection != connection || link.ended.contains(watch)) return;
+              server_.subscribe(client, watch, mutex, contender);
+              to_client({client, "reply to ", "subscription", contender, mutex}, weather.lost,
+                        Fault::lost_reply, done);
+              push_all();
+            });
+}
+
+void Network::unsubscribe(std::size_t client, std::uint64_t watch, std::size_t mutex,
+                          const std::string& contender, std::function<void()> done) {
+  to_server({client, "", "end of subscription", contender, mutex},
+            [this, client, watch, mutex, contender, done = std::move(done),
+             connection = links_[client].known] {
+              Link& link = links_[client];
+              if (link.connection != connection) return;
+              link.ended.insert(watch);
+              server_.unsubscribe(client, watch);
+              to_client({client, "reply to ", "end of subscription", contender, mutex},
+                        weather.lost, Fault::lost_reply, done);
+            });
+}
+
+// ---- troubles ------------------------------------------------------------------------------
+
+void Network::restart_server(nanoseconds span, bool lose_memory) {
+  if (down()) return;
+  const LocalTime now = scene_.world.now();
+  down_until_ = now + span;
+  count(lose_memory ? Fault::memory_loss : Fault::server_restart);
+  scene_.trace.fault(now, "server", "goes down for {} ms{}", span / 1ms,
+                     lose_memory ? " and forgets the last second" : "");
+  if (lose_memory) {
+    server_.restart_without_memory(server_time(now - 1s));
+    checker_.forgot(now - 1s, now);
+  } else {
+    server_.restart();
+  }
+  break_all();
+}
+
+void Network::break_all() {
+  for (std::size_t i = 0; i < links_.size(); ++i) {
+    Link& link = links_[i];
+    if (link.client == nullptr || link.host->crashed()) continue;
+    ++link.connection;
+    link.host->run(Actor::Lane::loop, down_until_ + scene_.world.between(0ms, 100ms), [this, i] {
+      links_[i].known = links_[i].connection;
+      if (links_[i].client != nullptr) links_[i].client->broken();
+    });
+  }
+}
+
+void Network::cut(std::size_t client, nanoseconds span) {
+  Link& link = links_[client];
+  count(Fault::partition);
+  scene_.trace.fault(scene_.world.now(), link.host->name(), "is cut off for {} ms", span / 1ms);
+  link.cut_until = std::max(link.cut_until, scene_.world.now() + span);
+}
+
+void Network::lose(std::size_t client, nanoseconds span) {
+  links_[client].cut_until = never;
+  scene_.world.at(scene_.world.now() + span, [this, client] {
+    ++links_[client].connection;
+    server_.forget_client(client);
+  });
+}
+
+void Network::jump_wall_clock(nanoseconds by) {
+  count(Fault::wall_clock_jump);
+  scene_.trace.fault(scene_.world.now(), "server", "its wall clock jumps by {} s", by / 1s);
+  wall_offset_ += by;
+}
+
+void Network::calm() {
+  weather = Weather{};
+  for (Link& link : links_) {
+    if (link.cut_until != never) link.cut_until = LocalTime::min();
+  }
+}
+
+}  // namespace simba::sim

@@ -1,0 +1,195 @@
+#include "sim/server.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include <fmt/format.h>
+
+namespace simba::sim {
+
+namespace {
+
+// How far back a loss of memory may reach.
+constexpr ServerTime journal_span = std::chrono::seconds{2};
+
+}  // namespace
+
+const char* name_of(Call::Kind kind) noexcept {
+  constexpr std::array names{"acquire", "guard", "release", "retrieve"};
+  return names.at(static_cast<std::size_t>(kind));
+}
+
+Server::Server(std::size_t mutexes, Offer offer) : offer_{offer}, mutexes_(mutexes) {}
+
+// ---- the rules of leases -------------------------------------------------------------------
+
+Record Server::execute(const Call& call, ServerTime now) {
+  Mutex& mutex = mutexes_[call.mutex];
+  const Record before = mutex.record;
+  switch (call.kind) {
+    case Call::Kind::acquire:
+      acquire(mutex, call, now);
+      break;
+    case Call::Kind::guard:
+      guard(mutex, call, now);
+      break;
+    case Call::Kind::release:
+      release(mutex, call, now);
+      break;
+    case Call::Kind::retrieve:
+      break;
+  }
+  if (mutex.record != before) mutex.journal.emplace_back(now, before);
+  while (!mutex.journal.empty() && mutex.journal.front().first < now - journal_span) {
+    mutex.journal.pop_front();
+  }
+  return mutex.record;
+}
+
+void Server::acquire(Mutex& mutex, const Call& call, ServerTime now) {
+  const bool free = mutex.record.owner.empty();
+  const bool over = now >= mutex.record.transition_at;
+  const bool mine = mutex.record.owner == call.contender;
+  if (free || over || mine) {
+    wait_no_longer(mutex, call.contender);
+    grant(mutex, call.contender, call, now);
+    tell(call.mutex, false);
+  } else {
+    wait(mutex, call);
+  }
+}
+
+void Server::guard(Mutex& mutex, const Call& call, ServerTime now) {
+  if (mutex.record.owner != call.contender) return;
+  if (now >= mutex.record.transition_at) {
+    mutex.record.owner.clear();
+    return;
+  }
+  mutex.record.ttl_at = now + call.ttl;
+  mutex.record.transition_at = now + call.ttl + call.transition;
+}
+
+void Server::release(Mutex& mutex, const Call& call, ServerTime now) {
+  wait_no_longer(mutex, call.contender);
+  if (mutex.record.owner != call.contender) return;
+  if (mutex.record.token != call.token) return;
+  mutex.record.owner.clear();
+  mutex.record.transition_at = now;
+  mutex.record.ttl_at = now;
+  const bool granted = grant_to_waiter(mutex, call, now);
+  tell(call.mutex, !granted);
+}
+
+// Tokens follow the clock, so that they grow also where some have been forgotten.
+void Server::grant(Mutex& mutex, const std::string& contender, const Call& call, ServerTime now) {
+  const auto of_clock =
+      static_cast<FencingToken>(std::chrono::floor<std::chrono::microseconds>(now).count());
+  mutex.record.token = std::max(mutex.record.token + 1, of_clock);
+  mutex.record.owner = contender;
+  mutex.record.acquired_at = now;
+  mutex.record.ttl_at = now + call.ttl;
+  mutex.record.transition_at = now + call.ttl + call.transition;
+}
+
+// ---- those who wait ------------------------------------------------------------------------
+
+bool Server::grant_to_waiter(Mutex& mutex, const Call& call, ServerTime now) {
+  if (offer_ != Offer::grants) return false;
+  while (!mutex.waiters.empty()) {
+    const Waiter waiter = mutex.waiters.front();
+    mutex.waiters.pop_front();
+    const auto listens =
+        std::find_if(subscriptions_.begin(), subscriptions_.end(), [&](const Subscription& s) {
+          return s.client == waiter.client && s.mutex == call.mutex &&
+                 s.contender == waiter.contender;
+        });
+    if (listens == subscriptions_.end()) continue;
+    grant(mutex, waiter.contender, call, now);
+    pushes.push_back({.kind = Push::Kind::granted,
+                      .client = waiter.client,
+                      .watch = listens->watch,
+                      .mutex = call.mutex,
+                      .contender = waiter.contender,
+                      .record = mutex.record});
+    return true;
+  }
+  return false;
+}
+
+void Server::wait(Mutex& mutex, const Call& call) {
+  if (offer_ != Offer::grants) return;
+  wait_no_longer(mutex, call.contender);
+  mutex.waiters.push_back({call.contender, call.client});
+}
+
+void Server::wait_no_longer(Mutex& mutex, const std::string& contender) {
+  std::erase_if(mutex.waiters, [&](const Waiter& w) { return w.contender == contender; });
+}
+
+// Observers hear of every change, those who wait of a mutex that has become free.
+void Server::tell(std::size_t mutex, bool waiters_too) {
+  if (offer_ == Offer::nothing) return;
+  for (const Subscription& s : subscriptions_) {
+    if (s.mutex != mutex || (!s.contender.empty() && !waiters_too)) continue;
+    pushes.push_back({.kind = Push::Kind::changed,
+                      .client = s.client,
+                      .watch = s.watch,
+                      .mutex = mutex,
+                      .contender = s.contender,
+                      .record = mutexes_[mutex].record});
+  }
+}
+
+std::size_t Server::waiters() const {
+  std::size_t all = 0;
+  for (const Mutex& mutex : mutexes_) all += mutex.waiters.size();
+  return all;
+}
+
+std::string Server::any_watch() const {
+  if (subscriptions_.empty()) return "";
+  const Subscription& s = subscriptions_.front();
+  return fmt::format("{} of process {} on m{}", s.contender.empty() ? "an observer" : s.contender,
+                     s.client, s.mutex);
+}
+
+// ---- connections ---------------------------------------------------------------------------
+
+void Server::subscribe(std::size_t client, std::uint64_t watch, std::size_t mutex,
+                       const std::string& contender) {
+  unsubscribe(client, watch);
+  subscriptions_.push_back({client, watch, mutex, contender});
+  pushes.push_back({.kind = Push::Kind::changed,
+                    .client = client,
+                    .watch = watch,
+                    .mutex = mutex,
+                    .contender = contender,
+                    .record = mutexes_[mutex].record});
+}
+
+void Server::unsubscribe(std::size_t client, std::uint64_t watch) {
+  std::erase_if(subscriptions_,
+                [&](const Subscription& s) { return s.client == client && s.watch == watch; });
+}
+
+void Server::forget_client(std::size_t client) {
+  std::erase_if(subscriptions_, [&](const Subscription& s) { return s.client == client; });
+  for (Mutex& mutex : mutexes_) {
+    std::erase_if(mutex.waiters, [&](const Waiter& w) { return w.client == client; });
+  }
+}
+
+void Server::restart() { subscriptions_.clear(); }
+
+void Server::restart_without_memory(ServerTime since) {
+  restart();
+  for (Mutex& mutex : mutexes_) {
+    mutex.waiters.clear();
+    while (!mutex.journal.empty() && mutex.journal.back().first > since) {
+      mutex.record = mutex.journal.back().second;
+      mutex.journal.pop_back();
+    }
+  }
+}
+
+}  // namespace simba::sim

@@ -1,0 +1,119 @@
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "simba/core/time.hpp"
+
+namespace simba::sim {
+
+/// A moment on the clock of the server, in nanoseconds.
+using ServerTime = std::chrono::nanoseconds;
+
+/// What the server keeps of one mutex.
+struct Record {
+  std::string owner{};  ///< empty: free
+  ServerTime acquired_at{};
+  ServerTime ttl_at{};
+  ServerTime transition_at{};  ///< from then on anyone may acquire it
+  FencingToken token = 0;      ///< of the owner, or the last one
+
+  friend bool operator==(const Record&, const Record&) = default;
+};
+
+struct Call {
+  enum class Kind { acquire, guard, release, retrieve };
+  Kind kind = Kind::retrieve;
+  std::size_t client = 0;
+  std::size_t mutex = 0;
+  std::string contender{};
+  std::chrono::nanoseconds ttl{};
+  std::chrono::nanoseconds transition{};
+  FencingToken token = 0;  ///< what a release gives back
+};
+
+/// "acquire"
+const char* name_of(Call::Kind kind) noexcept;
+
+/// A message that the server sends unasked.
+struct Push {
+  enum class Kind { changed, granted };
+  Kind kind = Kind::changed;
+  std::size_t client = 0;
+  std::uint64_t watch = 0;
+  std::size_t mutex = 0;
+  std::string contender{};  ///< empty: an observer
+  Record record{};
+};
+
+/// What the server offers to those who wait.
+enum class Offer { nothing, hints, grants };
+
+/// The rules of the simulated store: who holds which mutex. It knows no network and takes the time
+/// from its caller.
+class Server {
+ public:
+  Server(std::size_t mutexes, Offer offer);
+
+  /// Carries the request out and answers with the record after it. What is to be told to others is
+  /// in `pushes` then.
+  Record execute(const Call& call, ServerTime now);
+
+  void subscribe(std::size_t client, std::uint64_t watch, std::size_t mutex,
+                 const std::string& contender);
+  void unsubscribe(std::size_t client, std::uint64_t watch);
+
+  /// The connection of a client is gone.
+  void forget_client(std::size_t client);
+
+  /// All connections are gone; what it knows of the mutexes stays.
+  void restart();
+
+  /// The same, and it knows the mutexes as they were at `since`.
+  void restart_without_memory(ServerTime since);
+
+  Offer offer() const noexcept { return offer_; }
+  const Record& record(std::size_t mutex) const { return mutexes_[mutex].record; }
+  std::size_t waiters() const;
+  /// In words; empty: nobody watches.
+  std::string any_watch() const;
+
+  std::vector<Push> pushes;
+
+ private:
+  struct Waiter {
+    std::string contender;
+    std::size_t client;
+  };
+  struct Mutex {
+    Record record;
+    std::deque<Waiter> waiters;
+    std::deque<std::pair<ServerTime, Record>> journal;  // what was before, and until when
+  };
+  struct Subscription {
+    std::size_t client;
+    std::uint64_t watch;
+    std::size_t mutex;
+    std::string contender;  // empty: an observer
+  };
+
+  void acquire(Mutex& mutex, const Call& call, ServerTime now);
+  void guard(Mutex& mutex, const Call& call, ServerTime now);
+  void release(Mutex& mutex, const Call& call, ServerTime now);
+  void grant(Mutex& mutex, const std::string& contender, const Call& call, ServerTime now);
+  bool grant_to_waiter(Mutex& mutex, const Call& call, ServerTime now);
+  void wait(Mutex& mutex, const Call& call);
+  void wait_no_longer(Mutex& mutex, const std::string& contender);
+  void tell(std::size_t mutex, bool waiters_too);
+
+  const Offer offer_;
+  std::vector<Mutex> mutexes_;
+  std::vector<Subscription> subscriptions_;
+};
+
+}  // namespace simba::sim

@@ -1,0 +1,213 @@
+#include "sim/stage.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace simba::sim {
+
+using namespace std::chrono_literals;
+using std::chrono::milliseconds;
+
+namespace {
+
+/// Such that a host and the server together stay within the allowance.
+constexpr int most_drift = 248;
+
+int drift_of(World& world) {
+  const auto any = static_cast<int>(world.below(2 * most_drift + 1)) - most_drift;
+  const std::size_t kind = world.below(4);
+  return kind == 0 ? -most_drift : kind == 1 ? most_drift : any;
+}
+
+engine::ContentionOptions options_of(World& world) {
+  struct Lease {
+    milliseconds ttl;
+    milliseconds transition;
+  };
+  constexpr std::array<Lease, 8> leases{{{600ms, 400ms},
+                                         {2'000ms, 1'000ms},
+                                         {5'000ms, 3'000ms},
+                                         {10'000ms, 6'000ms},
+                                         {10'000ms, 6'000ms},
+                                         {10'000ms, 6'000ms},
+                                         {20'000ms, 10'000ms},
+                                         {40'000ms, 20'000ms}}};
+  const Lease lease = leases.at(world.below(leases.size()));
+  engine::ContentionOptions options;
+  options.ttl = lease.ttl;
+  options.transition = lease.transition;
+  if (world.chance(350)) options.margin = 0ms;
+  if (lease.ttl < 3s) options.jitter = {-20ms, 100ms};
+  if (world.chance(500)) options.drain_limit = milliseconds{1'000 + world.below(10'000)};
+  if (world.chance(200)) options.release_wait = 0ms;
+  if (world.chance(200)) options.renew_grid = 0ms;
+  return options;
+}
+
+Offer offer_of(World& world) {
+  const std::size_t kind = world.below(10);
+  return kind < 6 ? Offer::grants : kind < 9 ? Offer::hints : Offer::nothing;
+}
+
+const char* words(Offer offer) {
+  return offer == Offer::grants  ? "tells waiters of a free mutex and grants it to the first"
+         : offer == Offer::hints ? "tells waiters of a free mutex"
+                                 : "tells nobody of anything";
+}
+
+const char* words(Party::Kind kind) {
+  return kind == Party::Kind::candidate ? "candidate"
+         : kind == Party::Kind::locker  ? "locker"
+                                        : "scheduler";
+}
+
+}  // namespace
+
+// ---- Process -------------------------------------------------------------------------------
+
+Process::Process(std::unique_ptr<Host> host, Network& network, Checker& checker, const Mood& mood,
+                 std::vector<Resource>& resources, const engine::ContentionOptions& options,
+                 nanoseconds patience)
+    : host_{std::move(host)},
+      network_{network},
+      checker_{checker},
+      mood_{mood},
+      resources_{resources},
+      store_{std::make_shared<SimStore>(*host_, network, checker, patience)},
+      factory_{std::make_unique<engine::LeaseServiceFactory>(store_, host_->runtime(), options)} {
+  host_->on_error = [this](std::string_view message) { checker_.logged(*host_, message); };
+  host_->after_event = [&checker](Host& ran) { checker.look(ran); };
+}
+
+void Process::add(const Member& member) {
+  const Surroundings around{*host_, network_, checker_, mood_, resources_, *factory_};
+  Party& party = checker_.add(*host_, member.kind, member.mutex, member.id);
+  switch (member.kind) {
+    case Party::Kind::candidate:
+      users.push_back(std::make_unique<Candidate>(around, party));
+      break;
+    case Party::Kind::locker:
+      users.push_back(std::make_unique<LockUser>(around, party));
+      break;
+    case Party::Kind::scheduler:
+      users.push_back(std::make_unique<WorkUser>(around, party, member.schedule));
+      break;
+  }
+}
+
+void Process::observe(std::size_t mutex) {
+  const Surroundings around{*host_, network_, checker_, mood_, resources_, *factory_};
+  observers.push_back(std::make_unique<Observer>(around, mutex));
+}
+
+void Process::end() {
+  host_->ending = true;
+  to_end_ = users.size() + observers.size();
+  if (to_end_ == 0) let_go();
+  const auto ended = [this] {
+    if (--to_end_ == 0) let_go();
+  };
+  for (const auto& user : users) {
+    host_->spawn(host_->world().between(0ms, 50ms), [&user = *user, ended] {
+      user.end();
+      ended();
+    });
+  }
+  for (const auto& observer : observers) {
+    host_->spawn(host_->world().between(0ms, 50ms), [&observer = *observer, ended] {
+      observer.end();
+      ended();
+    });
+  }
+}
+
+void Process::let_go() {
+  factory_.reset();
+  weak_store_ = std::exchange(store_, nullptr);
+  weak_runtime_ = host_->give_up_runtime();
+}
+
+std::string Process::left() const {
+  if (to_end_ > 0) return fmt::format("{} users have not ended", to_end_);
+  if (host_->alive() > 0) return fmt::format("{} threads have not ended", host_->alive());
+  if (const auto store = weak_store_.lock()) {
+    return fmt::format("its store with {} requests and {} watches", store->pending(),
+                       store->watches());
+  }
+  return weak_runtime_.expired() ? "" : "its runtime";
+}
+
+// ---- Stage ---------------------------------------------------------------------------------
+
+Stage::Stage(std::uint64_t seed, Threads& threads, bool traced)
+    : world{seed * 0x9e3779b97f4a7c15 + 1},
+      trace{traced},
+      scene{world, threads, trace},
+      mutexes{1 + world.below(3)},
+      options{options_of(world)},
+      plan{options},
+      checker{scene, mutexes, plan},
+      network{scene, checker, mutexes, offer_of(world), drift_of(world)},
+      resources(mutexes) {
+  trace_head();
+  const std::size_t count = 2 + world.below(3);
+  for (std::size_t place = 0; place < count; ++place) {
+    auto& members = members_.emplace_back();
+    const std::size_t size = 1 + world.below(3);
+    for (std::size_t i = 0; i < size; ++i) {
+      const std::size_t kind = world.below(10);
+      const nanoseconds period = world.between(500ms, 60s);
+      members.push_back({.kind = kind < 5   ? Party::Kind::candidate
+                                 : kind < 8 ? Party::Kind::locker
+                                            : Party::Kind::scheduler,
+                         .mutex = world.below(mutexes),
+                         .id = fmt::format("{}{}", static_cast<char>('a' + place), i),
+                         .schedule = world.chance(500) ? ScheduleConfig::rate(0ms, period)
+                                                       : ScheduleConfig::delay(10ms, period)});
+    }
+    auto& observed = observed_.emplace_back();
+    if (world.chance(500)) observed.push_back(world.below(mutexes));
+    occupied_.push_back(0);
+    settle(place, true);
+  }
+}
+
+Stage::~Stage() { world.clear(); }
+
+Process& Stage::settle(std::size_t place, bool same_ids) {
+  const std::size_t number = processes.size();
+  const std::string name = fmt::format("p{}{}", static_cast<char>('a' + place), number);
+  const nanoseconds patience = world.between(500ms, longest_patience);
+  Process& process = *processes.emplace_back(
+      std::make_unique<Process>(std::make_unique<Host>(scene, number, name, drift_of(world)),
+                                network, checker, mood, resources, options, patience));
+  if (!same_ids) ++renamed_;
+  for (Process::Member& member : members_[place]) {
+    if (!same_ids) member.id = fmt::format("{}_{}", member.id.substr(0, 2), renamed_);
+    process.add(member);
+  }
+  for (const std::size_t mutex : observed_[place]) process.observe(mutex);
+  occupied_[place] = number;
+  trace_begin(process, place);
+  return process;
+}
+
+void Stage::trace_head() {
+  trace.event(world.now(), "-", "ttl {} ms, transition {} ms, margin {} ms, drain limit {} ms",
+              plan.ttl / 1ms, plan.transition / 1ms, plan.margin / 1ms, plan.drain_limit / 1ms);
+  trace.event(world.now(), "server", "has {} mutexes and a clock off by {} ppm; {}", mutexes,
+              network.drift_ppm(), words(network.server().offer()));
+}
+
+void Stage::trace_begin(const Process& process, std::size_t place) {
+  if (!trace.on()) return;
+  std::string who;
+  for (const Process::Member& member : members_[place]) {
+    who += fmt::format(", {} {} for m{}", words(member.kind), member.id, member.mutex);
+  }
+  for (const std::size_t mutex : observed_[place]) who += fmt::format(", observer of m{}", mutex);
+  trace.event(world.now(), process.host().name(), "begins; clock off by {} ppm{}",
+              process.host().drift_ppm(), who);
+}
+
+}  // namespace simba::sim

@@ -1,0 +1,177 @@
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "sim/checker.hpp"
+#include "sim/host.hpp"
+#include "sim/network.hpp"
+#include "simba/core/abstract_mutex_contender.hpp"
+#include "simba/engine/lease_service_factory.hpp"
+#include "simba/locker/simba_locker.hpp"
+#include "simba/schedule/scheduler.hpp"
+
+namespace simba::sim {
+
+/// How users behave at present. Numbers are per thousand.
+struct Mood {
+  int slow_callbacks = 0;
+  nanoseconds slow_most{};
+  int pause_before_act = 0;
+  nanoseconds pause_most{};
+  int stop_in_callback = 0;
+  nanoseconds work_most{std::chrono::milliseconds{500}};
+  nanoseconds rest_most{std::chrono::seconds{10}};  ///< of lockers, between two locks
+  bool quiet = false;                               ///< lockers ask for nothing
+};
+
+/// What a mutex protects: it refuses a token below the highest that it has seen.
+struct Resource {
+  FencingToken top = 0;
+  std::uint64_t value = 0;
+};
+
+/// What the users of one process share.
+struct Surroundings {
+  Host& host;
+  Network& network;
+  Checker& checker;
+  const Mood& mood;
+  std::vector<Resource>& resources;
+  engine::LeaseServiceFactory& factory;
+};
+
+/// Someone who uses the library. All but the constructor runs on simulated threads.
+class User {
+ public:
+  User(Surroundings around, Party& party) : around_{around}, party_{party} {}
+  User(const User&) = delete;
+  User& operator=(const User&) = delete;
+  virtual ~User() = default;
+
+  Party& party() const noexcept { return party_; }
+  virtual void start() = 0;
+  virtual void stop(bool by_close) = 0;
+  /// Stops, and destroys what it has of the library.
+  virtual void end() = 0;
+  /// Destroys what it has of the library, and makes it anew. Stopped after that.
+  virtual void renew() = 0;
+  virtual bool running() const = 0;
+
+ protected:
+  World& world() const { return around_.host.world(); }
+  /// Reads and writes what the mutex protects, with a pause in between.
+  void use_resource(FencingToken token);
+  /// `what` within `bound` by the clock of the host, not counting its pauses.
+  void timed(Rule rule, const char* words, nanoseconds bound, const std::function<void()>& what);
+  /// Destroys what the user has of the library, within its bound.
+  void destroy(std::shared_ptr<void> last);
+
+  const Surroundings around_;
+  Party& party_;
+};
+
+/// One that is started and stopped by whoever comes.
+class Service : public User {
+ public:
+  using User::User;
+  void end() final;
+  void renew() final;
+
+ protected:
+  virtual void make() = 0;
+  /// What it has of the library, out of its hands; null: nothing.
+  virtual std::shared_ptr<void> take() = 0;
+
+  int stoppers_ = 0;  // threads that are stopping it
+};
+
+/// Contends for leadership by callbacks.
+class Candidate final : public Service {
+ public:
+  Candidate(Surroundings around, Party& party);
+  void start() override;
+  void stop(bool by_close) override;
+  bool running() const override { return service_ && service_->running(); }
+
+ private:
+  class Contender;
+  void make() override;
+  std::shared_ptr<void> take() override { return std::move(service_); }
+  void stop(bool by_close, nanoseconds own);
+  void acquired(FencingToken token);
+  void released();
+
+  const std::unique_ptr<MutexContender> contender_;
+  std::unique_ptr<MutexContendService> service_;
+};
+
+/// Locks, works, unlocks, again and again, on a thread of its own.
+class LockUser final : public User {
+ public:
+  LockUser(Surroundings around, Party& party);
+  void start() override;
+  void stop(bool by_close) override;
+  void end() override;
+  void renew() override;
+  bool running() const override { return looping_ && !wants_end_; }
+
+ private:
+  void make();
+  void loop();
+  bool acquire();
+  void work();
+  void close();
+
+  std::shared_ptr<SimbaLocker> locker_;
+  std::stop_source give_up_;
+  bool looping_ = false;
+  bool wants_end_ = false;
+  bool acquiring_ = false;
+};
+
+/// Has work done by the leader.
+class WorkUser final : public Service {
+ public:
+  WorkUser(Surroundings around, Party& party, ScheduleConfig config);
+  void start() override;
+  void stop(bool by_close) override;
+  bool running() const override { return scheduler_ && scheduler_->running(); }
+
+ private:
+  void make() override;
+  std::shared_ptr<void> take() override { return std::move(scheduler_); }
+  void work(const std::stop_token& stop);
+
+  const ScheduleConfig config_;
+  std::unique_ptr<Scheduler> scheduler_;
+};
+
+/// Looks on.
+class Observer final : public MutexRetriever {
+ public:
+  Observer(Surroundings around, std::size_t mutex);
+  const std::string& mutex() const noexcept override { return name_; }
+  void notify_owner(const MutexState& state) override;
+  void start();
+  void stop();
+  void end();
+  bool running() const { return service_ && service_->running(); }
+  std::size_t number() const noexcept { return number_; }
+  std::string sees() const { return service_->mutex_state().after().owner_id(); }
+
+ private:
+  const Surroundings around_;
+  const std::size_t number_;
+  const std::string name_;
+  std::unique_ptr<MutexRetrievalService> service_;
+  bool stopped_ = true;
+};
+
+}  // namespace simba::sim

@@ -1,0 +1,73 @@
+#include <algorithm>
+#include <utility>
+
+#include "sim/store.hpp"
+#include "sim/users.hpp"
+
+namespace simba::sim {
+
+using namespace std::chrono_literals;
+
+WorkUser::WorkUser(Surroundings around, Party& party, ScheduleConfig config)
+    : Service{around, party}, config_{config} {
+  make();
+}
+
+void WorkUser::make() {
+  scheduler_ = std::make_unique<Scheduler>(
+      mutex_name(party_.mutex), around_.factory, config_,
+      [this](const std::stop_token& stop) { work(stop); },
+      SchedulerOptions{.contender_id = party_.id});
+  party_.service = &scheduler_->contend_service();
+}
+
+void WorkUser::start() {
+  if (!scheduler_ || stoppers_ > 0 || scheduler_->running()) return;
+  const bool stopped = party_.stopped;
+  const LocalTime contends_since = party_.contends_since;
+  around_.checker.started(party_);
+  try {
+    scheduler_->start();
+  } catch (const IllegalStateError&) {  // its work has stopped it and is not over yet
+    party_.stopped = stopped;
+    party_.contends_since = contends_since;
+    around_.host.scene().trace.event(world().now(), around_.host.name(), "{} can not start yet",
+                                     party_.id);
+  }
+}
+
+void WorkUser::stop(bool by_close) {
+  if (!scheduler_ || (!scheduler_->running() && !by_close)) return;
+  const bool ours = scheduler_->running() && stoppers_ == 0;
+  ++stoppers_;
+  const nanoseconds bound = around_.checker.stop_bound();
+  if (ours) around_.checker.stop_begins(party_);
+  try {
+    timed(Rule::slow_stop, by_close ? "close()" : "stop()", ours ? bound : 2 * bound,
+          [&] { by_close ? scheduler_->close() : scheduler_->stop(); });
+  } catch (const IllegalStateError&) {
+    // Another thread is stopping it.
+  }
+  if (ours) around_.checker.stop_returned(party_);
+  --stoppers_;
+}
+
+void WorkUser::work(const std::stop_token& stop) {
+  if (party_.service == nullptr) return;  // its owner gave up waiting
+  around_.checker.work_begins(party_);
+  use_resource(party_.service->fencing_token());
+  if (world().chance(around_.mood.slow_callbacks)) {  // it does not listen
+    around_.network.count(Fault::slow_callback);
+    around_.host.sleep(world().between(1ms, around_.mood.slow_most));
+  } else {
+    around_.host.sleep(world().between(0ms, around_.mood.work_most), stop);
+  }
+  if (world().chance(around_.mood.stop_in_callback) && running() && stoppers_ == 0) {
+    around_.network.count(Fault::stop_in_callback);
+    scheduler_->stop();  // takes effect when the work has returned
+    party_.contends_since = never;
+  }
+  around_.checker.work_ends(party_);
+}
+
+}  // namespace simba::sim

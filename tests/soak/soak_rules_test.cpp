@@ -1,0 +1,142 @@
+// What a soak judges by: it must see what is wrong.
+#include <chrono>
+#include <filesystem>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "soak/flatness.hpp"
+#include "soak/ledger.hpp"
+#include "soak/options.hpp"
+#include "soak/outcome.hpp"
+#include "support/temporary_folder.hpp"
+
+namespace simba::soak {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+
+struct SoakLedger : testing::Test {
+  static LocalTime at(std::chrono::milliseconds moment) { return LocalTime{moment}; }
+
+  const support::TemporaryFolder folder;
+  Ledger ledger{folder.path() / "ledger", 3};
+  Ledger other{folder.path() / "ledger"};  // as another process has it
+};
+
+TEST_F(SoakLedger, AllowsOwnersAfterEachOther) {
+  ledger.enter(1, 5, at(100ms), at(10ms));
+  ledger.leave(1, at(100ms));
+  other.enter(1, 6, at(150ms), at(20ms));
+  ledger.enter(1, 9, at(300ms), at(150ms));  // the other has died; its time is over
+  EXPECT_THAT(ledger.faults(0), IsEmpty());
+  EXPECT_EQ(other.ownerships(), 3U);
+  EXPECT_EQ(other.owned_once(), 1U);
+}
+
+TEST_F(SoakLedger, SeesAnOwnerThatComesBeforeTheOtherIsDone) {
+  ledger.enter(2, 5, at(100ms), at(10ms));
+  other.enter(2, 6, at(200ms), at(99ms));
+  EXPECT_THAT(ledger.faults(0), HasSubstr("1 ownerships began while another lasted"));
+}
+
+TEST_F(SoakLedger, ALateGoodByeDoesNotHideTheNextOwner) {
+  ledger.enter(0, 5, at(100ms), at(10ms));
+  other.enter(0, 6, at(200ms), at(101ms));
+  ledger.leave(0, at(100ms));
+  ledger.enter(0, 7, at(300ms), at(150ms));
+  EXPECT_THAT(ledger.faults(0), HasSubstr("began while another lasted"));
+}
+
+TEST_F(SoakLedger, SeesTokensThatDoNotGrow) {
+  ledger.enter(2, 5, at(100ms), at(10ms));
+  ledger.leave(2, at(100ms));
+  other.enter(2, 5, at(200ms), at(20ms));
+  EXPECT_THAT(ledger.faults(0), HasSubstr("1 tokens did not grow, e.g. of soak-2: 5 after 5"));
+}
+
+std::vector<Sample> line(std::int64_t first, std::int64_t last) {
+  std::vector<Sample> samples;
+  for (int i = 0; i <= 60; ++i) {
+    samples.push_back({static_cast<double>(i), first + (last - first) * i / 60});
+  }
+  return samples;
+}
+
+TEST(SoakFlatness, LeavesTheWarmUpOut) {
+  auto samples = line(100, 100);
+  for (int i = 0; i < 10; ++i) samples[static_cast<std::size_t>(i)].value = i;
+  EXPECT_TRUE(count_is_flat(thirds_of(samples, 60)));
+}
+
+TEST(SoakFlatness, SeesOneThreadMore) {
+  auto samples = line(7, 7);
+  for (std::size_t i = 45; i <= 60; ++i) samples[i].value = 8;
+  EXPECT_FALSE(count_is_flat(thirds_of(samples, 60)));
+}
+
+TEST(SoakFlatness, AllowsMemoryFivePerCentAndOneMebibyte) {
+  EXPECT_TRUE(memory_is_flat({.first = 20'000, .last = 20'000 + 1'000 + 1'024, .known = true}));
+  EXPECT_FALSE(memory_is_flat({.first = 20'000, .last = 20'001 + 1'000 + 1'024, .known = true}));
+  EXPECT_FALSE(memory_is_flat(thirds_of(line(20'000, 30'000), 60)));
+}
+
+TEST(SoakFlatness, WithoutSamplesNothingIsFlat) {
+  EXPECT_FALSE(count_is_flat(thirds_of({}, 60)));
+  EXPECT_FALSE(memory_is_flat(thirds_of(line(1, 1), 1'000)));
+}
+
+TEST(SoakVerdict, NamesWhatIsWrong) {
+  const Options options;
+  const Judged flat{.memory = {9, 9, true}, .threads = {5, 5, true}, .descriptors = {9, 9, true}};
+  Outcome outcome{.seconds = 600, .ownerships = 9, .kills = 2, .workers = {flat}, .server = flat};
+  EXPECT_THAT(verdict(outcome, options), IsEmpty());
+  outcome.workers.front().descriptors.last = 10;
+  EXPECT_THAT(verdict(outcome, options), HasSubstr("a worker grew"));
+  outcome.left_held = 3;
+  EXPECT_THAT(verdict(outcome, options), HasSubstr("3 mutexes are left held"));
+  EXPECT_THAT(report(outcome, options), HasSubstr("**bad**"));
+}
+
+TEST(SoakVerdict, IsNeitherGoodNorBadWhereItWasInterrupted) {
+  const Outcome outcome{.seconds = 3, .interrupted = true};
+  EXPECT_EQ(verdict(outcome, Options{}), "it was interrupted\n");
+  EXPECT_THAT(report(outcome, Options{}), HasSubstr("| interrupted |"));
+  EXPECT_THAT(report(outcome, Options{}), Not(HasSubstr("**bad**")));
+}
+
+TEST(SoakOptions, SayWhatIsWrong) {
+  const auto complaint = [](const std::vector<std::string>& words) -> std::string {
+    try {
+      static_cast<void>(parse_options(words));
+    } catch (const std::invalid_argument& error) {
+      return error.what();
+    }
+    return "none";
+  };
+  EXPECT_EQ(complaint({"--bogus"}), "\"--bogus\" is unknown");
+  EXPECT_EQ(complaint({"--store"}), "\"--store\" has no value");
+  EXPECT_EQ(complaint({"--seed", "1"}), "--store is missing");
+  EXPECT_TRUE(parse_options({"--help"}).help);
+}
+
+TEST(SoakOptions, AreTheSameForAWorker) {
+  Options options =
+      parse_options({"--store", "redis", "--mutexes", "7", "--processes", "5", "--seconds", "12"});
+  options.worker = 3;
+  options.life = 2;
+  options.ledger = "/tmp/x";
+  const Options again = parse_options(words_of(options));
+  EXPECT_EQ(words_of(again), words_of(options));
+  EXPECT_EQ(again.worker, 3U);
+  EXPECT_EQ(again.mutexes, 7U);
+}
+
+}  // namespace
+}  // namespace simba::soak
