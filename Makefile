@@ -4,6 +4,8 @@
 .DEFAULT_GOAL := help
 # Most tests wait more than they compute.
 TEST_JOBS ?= $(shell expr 2 \* $$(nproc))
+# What the sanitizers run; SANITIZED= runs all.
+SANITIZED ?= -L 'unit|contract|sim|chaos'
 
 .PHONY: help setup servers build run test lint format asan tsan coverage fuzz sim chaos soak \
   reliability bench compat clean
@@ -36,13 +38,13 @@ format: ## Format all sources in place
 	@scripts/setup.sh lint
 	@scripts/format.sh
 
-asan: servers ## Run the tests under AddressSanitizer and UndefinedBehaviorSanitizer
+asan: servers ## Run unit, contract, sim and chaos tests under AddressSanitizer and UBSan
 	@scripts/build.sh asan
-	ctest --preset asan --parallel $(TEST_JOBS)
+	ctest --preset asan --parallel $(TEST_JOBS) $(SANITIZED)
 
-tsan: servers ## Run the tests under ThreadSanitizer
+tsan: servers ## Run unit, contract, sim and chaos tests under ThreadSanitizer
 	@scripts/build.sh tsan
-	@scripts/tsan.sh ctest --preset tsan --parallel $(TEST_JOBS)
+	@scripts/tsan.sh ctest --preset tsan --parallel $(TEST_JOBS) $(SANITIZED)
 
 coverage: ## Measure line coverage of core and engine; below 95 % fails
 	@scripts/setup.sh build servers coverage

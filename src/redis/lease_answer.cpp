@@ -71,7 +71,7 @@ engine::LeaseAnswer parse_lease_answer(const Reply& reply, const engine::LeaseRe
   record.ttl_left = lease_left - grace;
   record.lease.transition_at = *now + lease_left;
   record.lease.ttl_at = record.lease.transition_at - grace;
-  record.lease.acquired_at = record.lease.transition_at - whole;
+  record.lease.acquired_at = std::max(record.lease.transition_at - whole, StoreTime{});
   return record;
 }
 

@@ -12,6 +12,12 @@ namespace {
 
 double seconds(std::int64_t nanoseconds) { return static_cast<double>(nanoseconds) / 1e9; }
 
+bool is_within(const std::vector<Period>& periods, std::int64_t moment) {
+  return std::any_of(periods.begin(), periods.end(), [&](const Period& period) {
+    return period.begin <= moment && moment <= period.end;
+  });
+}
+
 }  // namespace
 
 std::string describe(const Ownership& ownership, std::int64_t origin) {
@@ -36,12 +42,14 @@ std::vector<Ownership> ownerships_of(const std::vector<Record>& records) {
   return all;
 }
 
-std::vector<Overlap> find_overlaps(const std::vector<Ownership>& ownerships) {
+std::vector<Overlap> find_overlaps(const std::vector<Ownership>& ownerships,
+                                   const std::vector<Period>& excuses) {
   std::vector<Overlap> found;
   const Ownership* latest = nullptr;  // of those so far, the one that ends last
   for (const auto& one : ownerships) {
-    if (latest != nullptr && one.begin < latest->end) {
-      found.push_back({*latest, one, std::min(latest->end, one.end) - one.begin});
+    const auto length = latest == nullptr ? 0 : std::min(latest->end, one.end) - one.begin;
+    if (length > 0) {
+      found.push_back({*latest, one, length, is_within(excuses, one.begin)});
     }
     if (latest == nullptr || one.end > latest->end) {
       latest = &one;
@@ -51,15 +59,26 @@ std::vector<Overlap> find_overlaps(const std::vector<Ownership>& ownerships) {
 }
 
 std::vector<std::string> find_wrong_tokens(const std::vector<Ownership>& ownerships,
+                                           const std::vector<Overlap>& overlaps,
                                            std::int64_t origin) {
+  const auto same = [](const Ownership& a, const Ownership& b) {
+    return a.who == b.who && a.token == b.token;
+  };
   std::vector<std::string> found;
-  const Ownership* highest = nullptr;
-  for (const auto& one : ownerships) {
-    if (highest != nullptr && one.token <= highest->token) {
+  for (auto one = ownerships.begin(); one != ownerships.end(); ++one) {
+    const auto pair = std::find_if(overlaps.begin(), overlaps.end(), [&](const Overlap& overlap) {
+      return overlap.excused && same(overlap.second, *one);
+    });
+    const Ownership* highest = nullptr;  // of those before it
+    for (auto before = ownerships.begin(); before != one; ++before) {
+      const bool counts = pair == overlaps.end() || !same(pair->first, *before);
+      if (counts && (highest == nullptr || before->token > highest->token)) {
+        highest = &*before;
+      }
+    }
+    if (highest != nullptr && one->token <= highest->token) {
       found.push_back(
-          fmt::format("{} after {}", describe(one, origin), describe(*highest, origin)));
-    } else {
-      highest = &one;
+          fmt::format("{} after {}", describe(*one, origin), describe(*highest, origin)));
     }
   }
   return found;
@@ -103,24 +122,73 @@ std::int64_t longest_gap(const std::vector<Ownership>& ownerships) {
 std::vector<std::string> find_wrong_callbacks(const Record& record, std::int64_t origin) {
   std::vector<std::string> found;
   auto expected = Callback::Kind::acquired;
+  std::optional<std::int64_t> stopped;  // since when
   for (const auto& call : record.callbacks) {
-    const auto* const name = call.kind == Callback::Kind::acquired ? "on_acquired" : "on_released";
+    if (call.kind == Callback::Kind::starting) {
+      stopped.reset();
+      continue;
+    }
+    if (call.kind == Callback::Kind::stopped) {
+      stopped = call.at;
+      continue;
+    }
+    if (call.kind == Callback::Kind::releasing) {
+      continue;
+    }
+    const bool acquired = call.kind == Callback::Kind::acquired;
+    const auto* const name = acquired ? "on_acquired" : "on_released";
     if (call.kind != expected) {
       found.push_back(fmt::format("{}: {} twice in a row, the second at {:.4f} s", record.who, name,
                                   seconds(call.at - origin)));
     }
-    expected =
-        call.kind == Callback::Kind::acquired ? Callback::Kind::released : Callback::Kind::acquired;
+    // One that began before may be written down after.
+    if (stopped && call.at > *stopped) {
+      found.push_back(fmt::format("{}: {} at {:.4f} s, after stop() had returned", record.who, name,
+                                  seconds(call.at - origin)));
+    }
+    expected = acquired ? Callback::Kind::released : Callback::Kind::acquired;
   }
   return found;
 }
 
-Findings check(const Evidence& evidence, std::int64_t origin) {
+std::vector<std::string> find_early_callbacks(const std::vector<Record>& records,
+                                              const std::vector<Period>& excuses,
+                                              std::int64_t origin) {
+  struct Call {
+    const Record* record = nullptr;
+    Callback callback{};
+  };
+  std::vector<Call> acquired;
+  std::vector<Call> releasing;
+  for (const auto& record : records) {
+    for (const auto& call : record.callbacks) {
+      if (call.kind == Callback::Kind::acquired) {
+        acquired.push_back({&record, call});
+      } else if (call.kind == Callback::Kind::releasing) {
+        releasing.push_back({&record, call});
+      }
+    }
+  }
+  std::vector<std::string> found;
+  for (const auto& [releaser, release] : releasing) {
+    for (const auto& [acquirer, call] : acquired) {
+      if (call.token > release.token && call.at < release.at && !is_within(excuses, call.at)) {
+        found.push_back(fmt::format(
+            "{}: on_acquired of token {} at {:.4f} s, before on_released of {} by {} had returned",
+            acquirer->who, call.token, seconds(call.at - origin), release.token, releaser->who));
+      }
+    }
+  }
+  return found;
+}
+
+Findings check(const Evidence& evidence, const std::vector<Period>& excuses, std::int64_t origin) {
   Findings findings;
   const auto ownerships = ownerships_of(evidence.records);
   findings.ownerships = ownerships.size();
-  findings.overlaps = find_overlaps(ownerships);
-  findings.tokens = find_wrong_tokens(ownerships, origin);
+  findings.overlaps = find_overlaps(ownerships, excuses);
+  findings.tokens = find_wrong_tokens(ownerships, findings.overlaps, origin);
+  findings.callbacks = find_early_callbacks(evidence.records, excuses, origin);
   for (const auto& record : evidence.records) {
     for (auto& text : find_wrong_callbacks(record, origin)) {
       findings.callbacks.push_back(std::move(text));

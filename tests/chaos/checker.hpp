@@ -22,6 +22,13 @@ struct Overlap {
   Ownership first{};
   Ownership second{};
   std::int64_t length = 0;  ///< nanoseconds
+  bool excused = false;     ///< it began at a time at which docs/guarantees.md allows it
+};
+
+/// From `begin` to `end`, both within it.
+struct Period {
+  std::int64_t begin = 0;
+  std::int64_t end = 0;
 };
 
 /// What is wrong with it. The moments in texts are seconds since `origin`.
@@ -29,7 +36,7 @@ struct Findings {
   std::size_t ownerships = 0;
   std::vector<Overlap> overlaps{};
   std::vector<std::string> tokens{};     ///< that did not grow from one ownership to the next
-  std::vector<std::string> callbacks{};  ///< that did not alternate
+  std::vector<std::string> callbacks{};  ///< that did not alternate, or came when they must not
   std::vector<std::string> complaints{};
   std::uint64_t updates = 0;  ///< of the resource
   std::uint64_t refused = 0;  ///< by their token
@@ -39,9 +46,12 @@ struct Findings {
 /// All ownerships in the order in which they began; what one contender had by one token is one.
 std::vector<Ownership> ownerships_of(const std::vector<Record>& records);
 
-/// These take what `ownerships_of` gives.
-std::vector<Overlap> find_overlaps(const std::vector<Ownership>& ownerships);
+/// These take what `ownerships_of` gives. Overlaps that begin in one of the periods are excused;
+/// the order of tokens does not matter between the two of such an overlap.
+std::vector<Overlap> find_overlaps(const std::vector<Ownership>& ownerships,
+                                   const std::vector<Period>& excuses = {});
 std::vector<std::string> find_wrong_tokens(const std::vector<Ownership>& ownerships,
+                                           const std::vector<Overlap>& overlaps,
                                            std::int64_t origin);
 
 /// How long after `moment` somebody owned. Empty: nobody did any more.
@@ -59,7 +69,13 @@ std::int64_t longest_gap(const std::vector<Ownership>& ownerships);
 
 std::vector<std::string> find_wrong_callbacks(const Record& record, std::int64_t origin);
 
-Findings check(const Evidence& evidence, std::int64_t origin);
+/// Calls of on_acquired that began while on_released of an earlier ownership was running whose
+/// lease lasted. Those that began in one of the periods are excused.
+std::vector<std::string> find_early_callbacks(const std::vector<Record>& records,
+                                              const std::vector<Period>& excuses,
+                                              std::int64_t origin);
+
+Findings check(const Evidence& evidence, const std::vector<Period>& excuses, std::int64_t origin);
 
 /// "c3.0 token 17 from 3.204 to 4.001 s"
 std::string describe(const Ownership& ownership, std::int64_t origin);

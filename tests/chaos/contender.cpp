@@ -25,6 +25,7 @@
 #include "simba/core/abstract_mutex_contender.hpp"
 #include "simba/core/log.hpp"
 #include "simba/schedule/scheduler.hpp"
+#include "support/patience.hpp"
 
 namespace simba::chaos {
 
@@ -65,7 +66,13 @@ class RecordedContender final : public AbstractMutexContender {
     record_.callback(Callback::Kind::acquired, state.after().fencing_token(), raw_now());
   }
   void on_released(const MutexState& state) override {
-    record_.callback(Callback::Kind::released, state.before().fencing_token(), raw_now());
+    const auto& own = state.before();
+    record_.callback(Callback::Kind::released, own.fencing_token(), raw_now());
+    std::this_thread::sleep_for(3ms);  // in which nobody may come
+    const auto end = raw_now();
+    if (support::now() < own.local_lease().transition_at) {
+      record_.callback(Callback::Kind::releasing, own.fencing_token(), end);
+    }
   }
 
  private:
@@ -86,8 +93,9 @@ void count_up(FencedLog& resource, std::uint64_t token, std::chrono::millisecond
 
 /// Acquires, holds, gives back and rests, again and again.
 void fight(const std::stop_token& stop, MutexContendService& service, FencedLog& resource,
-           Random random) {
+           RecordWriter& record, Random random) {
   while (!stop.stop_requested()) {
+    record.callback(Callback::Kind::starting, 0, raw_now());
     service.start();
     while (!stop.stop_requested() && !service.is_owner()) {
       std::this_thread::sleep_for(1ms);
@@ -100,6 +108,7 @@ void fight(const std::stop_token& stop, MutexContendService& service, FencedLog&
       std::this_thread::sleep_for(between(random, 0ms, 8ms));
     }
     service.stop();
+    record.callback(Callback::Kind::stopped, 0, raw_now());
     std::this_thread::sleep_for(between(random, 10ms, 60ms));
   }
 }
@@ -147,7 +156,7 @@ void run(const ContenderSettings& settings, RecordWriter& lock_record) {
     scheduler.start();
     std::jthread fighter{[&](const std::stop_token& stop) {
       try {
-        fight(stop, *service, lock_resource, Random{settings.seed});
+        fight(stop, *service, lock_resource, lock_record, Random{settings.seed});
       } catch (const std::exception& error) {
         lock_record.complain(error.what());
       }

@@ -70,7 +70,25 @@ bool Crew::owned_since(std::size_t mutex, std::int64_t moment) const {
   return false;
 }
 
-void Crew::kill(int lane) { at(lane).process->kill(); }
+std::string kill_running(support::ChildProcess& process, const std::string& name) {
+  const bool ran = process.running();
+  process.kill();
+  const int code = process.wait();
+  return ran && code == 128 + SIGKILL ? ""
+                                      : fmt::format("{} has ended by itself, with {}", name, code);
+}
+
+void Crew::kill(int lane) {
+  const auto& member = at(lane);
+  const auto wrong = kill_running(*member.process, member.which.name());
+  if (!wrong.empty()) {
+    wrong_.push_back(wrong);
+    return;
+  }
+  for (auto& which : incarnations_) {
+    which.killed = which.killed || (which.lane == lane && which.life == member.which.life);
+  }
+}
 
 void Crew::start(int lane) {
   auto& member = at(lane);
@@ -132,7 +150,9 @@ std::vector<std::string> Crew::strays() const {
 }
 
 std::vector<std::string> Crew::end() {
-  auto wrong = dead();
+  auto wrong = std::exchange(wrong_, {});
+  const auto ended_before = dead();
+  wrong.insert(wrong.end(), ended_before.begin(), ended_before.end());
   for (const auto& member : members_) {
     member->process->signal(SIGCONT);
     member->process->signal(SIGTERM);

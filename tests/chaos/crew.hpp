@@ -42,6 +42,7 @@ class Crew {
   /// Whether somebody was seen to own the mutex after `moment`.
   bool owned_since(std::size_t mutex, std::int64_t moment) const;
 
+  /// One that has ended by itself before is told by `end()`.
   void kill(int lane);
 
   /// A new process in the place of one that was killed.
@@ -61,7 +62,7 @@ class Crew {
   /// Those whose process has ended by itself, which it must not.
   std::vector<std::string> dead();
 
-  /// Ends all of them in order. Returns what went wrong, a text each.
+  /// Ends all of them in order. Returns what went wrong from the beginning on, a text each.
   std::vector<std::string> end();
 
   /// All processes that there were.
@@ -85,6 +86,10 @@ class Crew {
   const SharedPage<Status> status_;
   std::vector<std::unique_ptr<Member>> members_;
   std::vector<Incarnation> incarnations_;
+  std::vector<std::string> wrong_;
 };
+
+/// Kills a process that must be running. Empty: it was; else what is wrong.
+std::string kill_running(support::ChildProcess& process, const std::string& name);
 
 }  // namespace simba::chaos

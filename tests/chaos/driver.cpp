@@ -88,6 +88,7 @@ FaultSpan Driver::finish(Active active) const {
           .lane = active.running.lane,
           .begin = active.begin,
           .end = end,
+          .fails_over = active.kind->fails_over,
           .counts_from = active.kind->count_from == CountFrom::begin ? active.in_force : end,
           .bound = settings_.bound};
 }

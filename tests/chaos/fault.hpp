@@ -39,7 +39,8 @@ struct FaultKind {
   std::chrono::milliseconds longest{};
   std::function<Running(const Scene&, ChaosRandom&)> begin{};  ///< the scene outlives it
   bool on_servers = false;
-  bool basic = false;  ///< each round does it, before those that are not
+  bool fails_over = false;  ///< servers may choose another master, which may not know everything
+  bool basic = false;       ///< each round does it, before those that are not
   CountFrom count_from = CountFrom::end;
 };
 
@@ -50,6 +51,7 @@ struct FaultSpan {
   int lane = -1;
   std::int64_t begin = 0;
   std::int64_t end = 0;
+  bool fails_over = false;            ///< as FaultKind::fails_over
   bool alone = true;                  ///< no other fault was in force meanwhile
   std::int64_t counts_from = 0;       ///< the time without an owner after it
   std::chrono::milliseconds bound{};  ///< of that time

@@ -74,8 +74,9 @@ int round(const Words& words) {
       result.problems.emplace_back(error.what());
     }
   }
-  std::ofstream{words.at(6)} << to_text(result);
-  return EXIT_SUCCESS;
+  std::ofstream file{words.at(6)};
+  file << to_text(result);
+  return file.flush() ? EXIT_SUCCESS : exit_broken;
 }
 
 void list() {

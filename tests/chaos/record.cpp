@@ -1,5 +1,7 @@
 #include "chaos/record.hpp"
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
 #include <fcntl.h>
 #include <fstream>
@@ -14,6 +16,13 @@
 
 namespace simba::chaos {
 
+namespace {
+
+/// In the order of Callback::Kind.
+constexpr std::array words{"acquired", "released", "starting", "stopped", "releasing"};
+
+}  // namespace
+
 RecordWriter::RecordWriter(const std::filesystem::path& file)
     : descriptor_{::open(file.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644)} {
   if (descriptor_ == -1) {
@@ -24,12 +33,13 @@ RecordWriter::RecordWriter(const std::filesystem::path& file)
 RecordWriter::~RecordWriter() { ::close(descriptor_); }
 
 void RecordWriter::write(const std::string& line) const noexcept {
-  static_cast<void>(!::write(descriptor_, line.data(), line.size()));
+  if (::write(descriptor_, line.data(), line.size()) != static_cast<ssize_t>(line.size())) {
+    ::_exit(exit_unrecorded);
+  }
 }
 
 void RecordWriter::callback(Callback::Kind kind, std::uint64_t token, std::int64_t at) {
-  write(fmt::format("{} {} {}\n", kind == Callback::Kind::acquired ? "acquired" : "released", token,
-                    at));
+  write(fmt::format("{} {} {}\n", words.at(static_cast<std::size_t>(kind)), token, at));
 }
 
 void RecordWriter::begins(std::uint64_t token, std::int64_t at) {
@@ -58,10 +68,9 @@ bool read_line(const std::string& line, Record& record) {
   if (!(stream >> token >> at)) {
     return false;
   }
-  if (word == "acquired") {
-    record.callbacks.push_back({Callback::Kind::acquired, token, at});
-  } else if (word == "released") {
-    record.callbacks.push_back({Callback::Kind::released, token, at});
+  const auto* const kind = std::find(words.begin(), words.end(), word);
+  if (kind != words.end()) {
+    record.callbacks.push_back({static_cast<Callback::Kind>(kind - words.begin()), token, at});
   } else if (word == "begins") {
     record.ownerships.push_back({record.who, record.lane, token, at, at});
   } else if (word == "lasts" && !record.ownerships.empty() &&

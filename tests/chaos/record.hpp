@@ -17,14 +17,18 @@ struct Ownership {
   std::int64_t end = 0;
 };
 
-/// A call of `on_acquired` or `on_released`.
+/// A call of `on_acquired` or `on_released`; or that `start()` will be called, that `stop()` has
+/// returned, or that `on_released` was still running while the lease of its ownership lasted.
 struct Callback {
-  enum class Kind { acquired, released };
+  enum class Kind { acquired, released, starting, stopped, releasing };
 
   Kind kind = Kind::acquired;
-  std::uint64_t token = 0;
+  std::uint64_t token = 0;  ///< of the callbacks
   std::int64_t at = 0;
 };
+
+/// The exit code of a process whose record can not be written.
+inline constexpr int exit_unrecorded = 74;
 
 /// What one contender's process has written down.
 struct Record {
@@ -36,7 +40,7 @@ struct Record {
 };
 
 /// Writes the record of this process: one line an event, at once, by one system call, so that it
-/// stays when the process is killed.
+/// stays when the process is killed. Where that fails the process ends with exit_unrecorded.
 ///
 /// Threads: may be used from several; lines never mix.
 class RecordWriter {

@@ -30,8 +30,9 @@ std::string number_of_overlaps(const StoreResult& result) {
     return std::to_string(result.overlaps);
   }
   return result.overlaps == 0
-             ? "0 (allowed)"
-             : fmt::format("{} (allowed), longest {} ms", result.overlaps, result.longest_overlap);
+             ? "0 (allowed at fail-overs)"
+             : fmt::format("{} ({} at a fail-over, allowed), longest {} ms", result.overlaps,
+                           result.excused, result.longest_overlap);
 }
 
 std::vector<Row> store_rows(const std::vector<StoreResult>& results) {

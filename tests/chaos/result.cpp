@@ -22,6 +22,7 @@ constexpr std::array numbers{Number{"seconds", &StoreResult::seconds},
                              Number{"ownerships", &StoreResult::ownerships},
                              Number{"faults", &StoreResult::faults},
                              Number{"overlaps", &StoreResult::overlaps},
+                             Number{"excused", &StoreResult::excused},
                              Number{"longest-overlap", &StoreResult::longest_overlap},
                              Number{"tokens", &StoreResult::tokens},
                              Number{"callbacks", &StoreResult::callbacks},
@@ -87,8 +88,10 @@ bool StoreResult::broken() const noexcept {
   const bool too_long = std::any_of(kinds.begin(), kinds.end(), [](const KindResult& kind) {
     return kind.during_bound > 0 && kind.during > kind.during_bound;
   });
-  return too_long || (overlaps > 0 && two_owners_possible == 0) || tokens > 0 || callbacks > 0 ||
-         lost > 0 || longest > bound || !problems.empty();
+  const bool empty =
+      skipped.empty() && interrupted == 0 && (ownerships == 0 || updates == 0 || faults == 0);
+  return too_long || empty || overlaps > excused || tokens > 0 || callbacks > 0 || lost > 0 ||
+         longest > bound || !problems.empty();
 }
 
 std::string to_text(const StoreResult& result) {

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "chaos/report.hpp"
+#include "chaos/rounds.hpp"
 
 namespace simba::chaos {
 namespace {
@@ -19,6 +20,7 @@ StoreResult clean() {
           .seconds = 20,
           .ownerships = 30,
           .faults = 4,
+          .updates = 20,
           .longest = 900,
           .bound = 1'000,
           .bound_text = "lease",
@@ -75,12 +77,45 @@ TEST(ChaosResult, IsBrokenByAFaultDuringWhichNobodyOwnsForTooLong) {
   EXPECT_FALSE(result.broken()) << "where there is no bound";
 }
 
-TEST(ChaosResult, IsNotBrokenByTwoOwnersWhereThatIsDocumented) {
+TEST(ChaosResult, IsBrokenWhereNothingWasPutToTheTest) {
+  for (const auto member :
+       {&StoreResult::ownerships, &StoreResult::updates, &StoreResult::faults}) {
+    auto result = clean();
+    result.*member = 0;
+    EXPECT_TRUE(result.broken());
+    result.interrupted = 1;
+    EXPECT_FALSE(result.broken());
+    result.interrupted = 0;
+    result.skipped = "no server";
+    EXPECT_FALSE(result.broken());
+  }
+}
+
+TEST(ChaosResult, IsBrokenByTheExitCodeOfItsProcessAlthoughItCanBeRead) {
+  EXPECT_FALSE(result_of(to_text(clean()), 0, {}).broken());
+  const auto result = result_of(to_text(clean()), 66, {});
+  EXPECT_TRUE(result.broken());
+  EXPECT_EQ(result.ownerships, 30);
+  EXPECT_THAT(as_table({result}), HasSubstr("ended with 66"));
+}
+
+TEST(ChaosResult, IsBrokenWhereItsProcessHasWrittenNone) {
+  const auto result = result_of("", 0, {.store = "redis"});
+  EXPECT_TRUE(result.broken());
+  EXPECT_EQ(result.store, "redis");
+}
+
+TEST(ChaosResult, IsNotBrokenByTwoOwnersThatAreExcused) {
   auto result = clean();
   result.overlaps = 1;
+  result.excused = 1;
   result.two_owners_possible = 1;
   EXPECT_FALSE(result.broken());
-  EXPECT_THAT(as_table({result}), HasSubstr("1 (allowed)"));
+  EXPECT_THAT(as_table({result}), HasSubstr("1 (1 at a fail-over, allowed)"));
+  EXPECT_EQ(parse_result(to_text(result)).excused, 1);
+  result.overlaps = 2;
+  EXPECT_TRUE(result.broken()) << "the other is not";
+  result.overlaps = 1;
   result.lost = 1;
   EXPECT_TRUE(result.broken());
 }

@@ -31,6 +31,7 @@ struct Status {
 struct Incarnation {
   int lane = 0;
   int life = 0;
+  bool killed = false;  ///< by the driver
 
   std::string name() const { return fmt::format("c{}.{}", lane, life); }
 };

@@ -7,6 +7,7 @@
 #include <iterator>
 #include <memory>
 #include <thread>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -40,18 +41,25 @@ void start(Round& round, const CommandLine& line) {
 
 StoreResult finish(Round& round, const CommandLine& line) {
   const int code = round.process->wait();
-  StoreResult result{.store = round.store, .seed = line.seed};
-  try {
-    std::ifstream stream{result_file(round.folder)};
-    const std::string text{std::istreambuf_iterator<char>{stream}, {}};
-    result = parse_result(text);
-  } catch (const std::exception& error) {
-    result.problems.push_back(fmt::format("the round ended with {}: {}", code, error.what()));
-  }
-  return result;
+  std::ifstream stream{result_file(round.folder)};
+  const std::string text{std::istreambuf_iterator<char>{stream}, {}};
+  return result_of(text, code, {.store = round.store, .seed = line.seed});
 }
 
 }  // namespace
+
+StoreResult result_of(const std::string& text, int code, StoreResult unknown) {
+  auto result = std::move(unknown);
+  try {
+    result = parse_result(text);
+  } catch (const std::exception& error) {
+    result.problems.emplace_back(error.what());
+  }
+  if (code != 0) {
+    result.problems.push_back(fmt::format("the process of the round ended with {}", code));
+  }
+  return result;
+}
 
 std::vector<StoreResult> run_rounds(const CommandLine& line, const std::filesystem::path& folder,
                                     const std::atomic<bool>& interrupted) {

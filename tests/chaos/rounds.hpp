@@ -15,4 +15,8 @@ namespace simba::chaos {
 std::vector<StoreResult> run_rounds(const CommandLine& line, const std::filesystem::path& folder,
                                     const std::atomic<bool>& interrupted);
 
+/// What the process of a round came to that has written `text` and ended with `code`. `unknown`:
+/// what is known of the round without it.
+StoreResult result_of(const std::string& text, int code, StoreResult unknown);
+
 }  // namespace simba::chaos

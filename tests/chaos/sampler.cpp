@@ -15,40 +15,54 @@ constexpr std::int64_t between_lines = 4 * nanoseconds_per_millisecond;
 
 void sample(const std::stop_token& stop, const MutexContendService& service, RecordWriter& record,
             std::atomic<std::int64_t>& owned_at) {
-  std::uint64_t token = 0;  // of the ownership that goes on; 0: none does
-  std::int64_t last = 0;    // seen of it
-  std::int64_t written = 0;
+  Sightings sightings{record};
   while (!stop.stop_requested()) {
-    const auto token_before = service.fencing_token();
+    const auto token = service.fencing_token();
     const auto before = raw_now();
     const bool owns = service.is_owner();
     const auto after = raw_now();
-    const bool sure = owns && token_before != 0 && service.fencing_token() == token_before;
-    if (token != 0 && (!sure || token_before != token)) {
-      record.lasts(token, last);
-      token = 0;
-    }
-    if (sure) {
-      if (token == 0) {
-        token = token_before;
-        record.begins(token, after);
-        written = after;
-      }
-      last = before;
+    if (owns && token != 0 && service.fencing_token() == token) {
+      sightings.owned(token, before, after);
       owned_at.store(before);
-      if (before - written >= between_lines) {
-        record.lasts(token, before);
-        written = before;
-      }
+    } else {
+      sightings.over();
     }
     std::this_thread::sleep_for(pause);
   }
-  if (token != 0) {
-    record.lasts(token, last);
-  }
+  sightings.over();
 }
 
 }  // namespace
+
+void Sightings::owned(std::uint64_t token, std::int64_t before, std::int64_t after) {
+  if (token != token_) {
+    over();
+    token_ = token;
+    first_ = after;
+    return;
+  }
+  if (before < first_) {
+    return;
+  }
+  last_ = before;
+  if (!has_begun_) {
+    record_.begins(token_, first_);
+    has_begun_ = true;
+    written_ = first_;
+  }
+  if (last_ - written_ >= between_lines) {
+    record_.lasts(token_, last_);
+    written_ = last_;
+  }
+}
+
+void Sightings::over() {
+  if (has_begun_) {
+    record_.lasts(token_, last_);
+  }
+  token_ = 0;
+  has_begun_ = false;
+}
 
 Sampler::Sampler(const MutexContendService& service, RecordWriter& record,
                  std::atomic<std::int64_t>& owned_at)

@@ -90,6 +90,18 @@ Store redis(const LeaseTimes& times) {
   return store;
 }
 
+/// Servers have noticed the end of a master (1 s by sentinels, 2 s in a cluster) and voted by then.
+constexpr auto fail_over = 3'000ms;
+
+/// To be called when the store has all its faults.
+void allow_two_owners_at_fail_overs(Store& store, const LeaseTimes& times) {
+  store.two_owners_possible = true;
+  store.two_owners_within = times.lease() + support::scaled(fail_over);
+  for (auto& kind : store.faults) {
+    kind.fails_over = kind.name.starts_with("master ");
+  }
+}
+
 Store redis_sentinel(const LeaseTimes& times) {
   auto store = redis(times);
   store.name = "redis-sentinel";
@@ -100,11 +112,12 @@ Store redis_sentinel(const LeaseTimes& times) {
   append(store.faults, server_faults("replica", "replica", times.lease(), times.lease() * 2));
   append(store.faults, server_faults("sentinel", "sentinel", times.lease(), times.lease() * 2));
   store.faults.push_back(server_wall_clock_slewed(times.lease(), half_drift(times)));
-  store.two_owners_possible = true;
+  allow_two_owners_at_fail_overs(store, times);
   store.notes =
       "wait-replicas=1 of 1: without its replica nobody acquires or renews, so a fault of the "
       "master ends when the old one has come back as a replica. Two owners are documented as "
-      "possible at a fail-over and do not fail the run. The clock is not stepped: sentinels notice "
+      "possible at a fail-over: they fail the run unless the master was harmed shortly before. The "
+      "clock is not stepped: sentinels notice "
       "and do nothing for half a minute.";
   return store;
 }
@@ -135,11 +148,11 @@ Store redis_cluster_replicas(const LeaseTimes& times) {
   append(store.faults, main_server_faults("master", "holder", times.lease(), times.lease() * 3));
   append(store.faults, server_faults("replica", "replica", times.lease(), times.lease() * 2));
   store.faults.push_back(server_wall_clock_slewed(times.lease(), half_drift(times)));
-  store.two_owners_possible = true;
+  allow_two_owners_at_fail_overs(store, times);
   store.notes =
       "wait-replicas=1 of 1: without its replica nobody acquires or renews, so a fault of the "
       "master ends when the old one has come back as a replica. Two owners are documented as "
-      "possible at a fail-over and do not fail the run.";
+      "possible at a fail-over: they fail the run unless the master was harmed shortly before.";
   return store;
 }
 

@@ -25,8 +25,10 @@ struct Store {
   /// the others are well.
   std::chrono::milliseconds one_bound{};
 
-  /// Whether docs/guarantees.md says that there can be two owners for a while on such servers.
+  /// Whether docs/guarantees.md says that there can be two owners for a while on such servers: from
+  /// the begin of a fault that makes them fail over to this time after its end.
   bool two_owners_possible = false;
+  std::chrono::milliseconds two_owners_within{};
 
   std::string notes{};
 };

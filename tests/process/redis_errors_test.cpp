@@ -4,6 +4,7 @@
 #include <thread>
 #include <variant>
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -174,7 +175,7 @@ TEST_F(RedisErrors, AMissingRightNamesTheRuleAndHelpsAtOnceWhenItIsThere) {
 }
 
 TEST_F(RedisErrors, WhoMayNotListenIsToldTheRuleAndStillGetsTheMutex) {
-  const auto deaf = as_user("deaf", std::string{required_acl} + " -subscribe");
+  const auto deaf = as_user("deaf", fmt::format("{} -subscribe", required_acl));
   Attempt owner{options()};
   ASSERT_TRUE(owner.owns());
   Attempt waiter{deaf};

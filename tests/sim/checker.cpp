@@ -9,9 +9,6 @@ using namespace std::chrono_literals;
 
 namespace {
 
-/// What messages take in peace, and threads to wake up, several times over.
-constexpr nanoseconds slack = 250ms;
-
 /// Clocks are read and converted with less error than this.
 constexpr nanoseconds rounding = 3us;
 
@@ -30,7 +27,7 @@ std::string_view name_of(Rule rule) noexcept {
 Checker::Checker(const Scene& scene, std::size_t mutexes, const engine::ContentionPlan& plan)
     : scene_{scene},
       plan_{plan},
-      owner_bound_{engine::worst_cases(plan).take_over + slack},
+      owner_bound_{engine::worst_cases(plan).take_over + unhurried},
       mutexes_(mutexes) {
   for (Mutex& mutex : mutexes_) mutex.unowned_since = scene.world.now();
 }
@@ -152,6 +149,8 @@ void Checker::heard(const Host& host, const std::string& id, LocalTime sent, Loc
   if (party == nullptr) return;
   party->news = true;
   if (sent < party->granted && token < party->token) return;  // to a request of an earlier life
+  // What comes when the lease is over by the own clock makes it last no longer.
+  if (party->inside && lease_is_over(*party)) party->overdue = true;
   party->heard_sent = std::max(party->heard_sent, sent);
   party->heard_given = std::max(party->heard_given, given);
 }
@@ -172,23 +171,29 @@ void Checker::asks_to_release(const Host& host, const std::string& id) {
 }
 
 // Where a callback ran beyond its limit the lease may be left to run out.
-bool Checker::keeps_grant(const Party& party) const {
-  return party.stopped && !party.gives_back && !party.inside && !party.excused_turn &&
-         !party.host->crashed();
+bool Checker::unwanted(const Party& party) const {
+  return party.stopped && !party.inside && !party.excused_turn && !party.host->crashed();
 }
 
 // It is given back at once, or by what comes after it under the same id, as soon as a request of
-// that one is over.
-void Checker::grant_arrived(const Host& host, const std::string& id) {
+// that one is over. Where no message was in trouble the server knows it then.
+void Checker::grant_arrived(const Host& host, const std::string& id, FencingToken token) {
   Party* party = find(host, id);
-  if (party == nullptr || party->kind == Party::Kind::locker || !keeps_grant(*party)) return;
+  if (party == nullptr || !unwanted(*party)) return;
+  const LocalTime calm = scene_.world.now() - plan_.request_timeout - plan_.retry_max;
   const nanoseconds paused = host.paused_in_all();
-  scene_.world.at(scene_.world.now() + plan_.request_timeout + slack, [this, party, paused] {
-    if (!keeps_grant(*party) || party->host->paused_in_all() != paused) return;
-    fail(Rule::kept_grant, fmt::format("m{} was granted to {}, which has stopped and did not give "
-                                       "it back",
-                                       party->mutex, words(*party)));
-  });
+  const auto check = [this, party, token, calm, paused] {
+    if (!unwanted(*party) || party->host->paused_in_all() != paused) return;
+    const Record& record = record_of(party->mutex);
+    const bool still =
+        record.token == token && names(record, *party) && calm_since(party->host->number()) < calm;
+    if (party->gives_back && !still) return;
+    fail(Rule::kept_grant, fmt::format("m{} was granted with token {} to {}, which has stopped and "
+                                       "{}",
+                                       party->mutex, token, words(*party),
+                                       still ? "has it still" : "did not give it back"));
+  };
+  scene_.world.at(scene_.world.now() + plan_.request_timeout + unhurried, check);
 }
 
 // ---- the server ----------------------------------------------------------------------------
@@ -226,9 +231,9 @@ void Checker::granted(const Record& record, std::size_t number) {
   }
   mutex.top_granted = std::max(mutex.top_granted, record.token);
   for (const Party* party : mutex.parties) {
-    if (party->id == record.owner || party->service == nullptr || party->host->crashed()) continue;
+    if (party->id == record.owner || party->host->crashed()) continue;
     if (!party->lost.stop_possible() || party->lost.stop_requested() || excused(*party)) continue;
-    if (party->service->is_owner()) {
+    if (party->service != nullptr && party->service->is_owner()) {
       fail(Rule::two_owners, fmt::format("the server grants m{} to {} while {} owns it by its own "
                                          "clock",
                                          number, record.owner, words(*party)));

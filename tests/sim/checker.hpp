@@ -41,6 +41,9 @@ enum class Rule {
   standstill,           ///< things happen without end while no time passes
 };
 
+/// What messages take in peace, and threads to wake up, several times over.
+inline constexpr nanoseconds unhurried = std::chrono::milliseconds{250};
+
 /// For people and for tests: "two-owners".
 std::string_view name_of(Rule rule) noexcept;
 
@@ -64,7 +67,7 @@ struct Party {
   LocalTime heard_sent = LocalTime::min();   ///< when it was asked for
   LocalTime heard_given = LocalTime::min();  ///< when the store said it
   bool news = false;
-  bool overdue = false;     ///< it has asked to release after its lease had ended
+  bool overdue = false;     ///< its lease had ended before it was renewed or asked to release
   bool gives_back = false;  ///< it has asked to release since a grant came that it does not want
 
   bool inside = false;           ///< between on_acquired and the end of on_released, or in the work
@@ -99,9 +102,9 @@ class Checker {
              FencingToken token);
   /// A notice has reached a contender.
   void nudged(const Host& host, const std::string& id);
-  /// A grant that it has asked for is about to reach a contender, or has just reached it.
+  /// A grant that it has asked or waited for is about to reach a contender, or has just reached it.
   void grant_arrives(const Host& host, const std::string& id);
-  void grant_arrived(const Host& host, const std::string& id);
+  void grant_arrived(const Host& host, const std::string& id, FencingToken token);
   /// A contender asks the store to release.
   void asks_to_release(const Host& host, const std::string& id);
 
@@ -111,16 +114,23 @@ class Checker {
   /// The present record, and the true moment at which its lease ends.
   std::function<const Record&(std::size_t mutex)> record_of{};
   std::function<LocalTime(ServerTime)> server_true{};
+  /// When the last message of that client was lost or late.
+  std::function<LocalTime(std::size_t client)> calm_since{};
 
   // ---- users -------------------------------------------------------------------------------
   void started(Party& party);
+  /// It wants the mutex, and asks for it after the initial delay.
+  void contends(Party& party);
   void stop_begins(Party& party);
   void stop_returned(Party& party);
   void acquired_begins(Party& party);
   void released_begins(Party& party);
   void callback_ends(Party& party, bool released);
-  void work_begins(Party& party);
+  /// Says whether it may be done: its owner may have given up waiting, and be gone.
+  bool work_begins(Party& party);
   void work_ends(Party& party);
+  /// It has stopped in peace, for good, and what it had of the library is destroyed.
+  void gone(const Party& party);
   /// `took` on the clock of the host; time in which it was paused is not counted.
   void took(const Party& party, Rule rule, std::string_view what, nanoseconds took,
             nanoseconds bound);
@@ -157,9 +167,10 @@ class Checker {
   Party* find(const Host& host, const std::string& id) const;
   bool forgotten(LocalTime at) const;
   bool excused(const Party& party) const;
-  bool keeps_grant(const Party& party) const;
+  bool unwanted(const Party& party) const;
   bool drain_is_over(const Party& party) const;
   bool lease_is_over(const Party& party) const;
+  bool names(const Record& record, const Party& party) const;
   bool owned(const Mutex& mutex) const;
   nanoseconds gap(const Mutex& mutex) const;
   void check_gap(const Mutex& mutex);

@@ -52,6 +52,7 @@ class CheckerTest : public testing::Test {
   CheckerTest() {
     checker_.record_of = [this](std::size_t) -> const Record& { return record_; };
     checker_.server_true = [](ServerTime at) { return LocalTime{at}; };
+    checker_.calm_since = [this](std::size_t) { return calm_since_; };
     first_.service = &first_service_;
     second_.service = &second_service_;
   }
@@ -87,6 +88,7 @@ class CheckerTest : public testing::Test {
   TalkingService first_service_;
   TalkingService second_service_;
   Record record_;
+  LocalTime calm_since_ = LocalTime::min();
 };
 
 }  // namespace simba::sim

@@ -10,9 +10,13 @@ using namespace std::chrono_literals;
 
 // ---- users ---------------------------------------------------------------------------------
 
-void Checker::started(Party& party) {
+void Checker::contends(Party& party) {
   party.stopped = false;
-  party.contends_since = scene_.world.now();
+  party.contends_since = scene_.world.now() + plan_.initial_delay;
+}
+
+void Checker::started(Party& party) {
+  contends(party);
   scene_.trace.event(scene_.world.now(), party.host->name(), "{} starts", party.id);
 }
 
@@ -62,14 +66,15 @@ void Checker::callback_ends(Party& party, bool released) {
   scene_.trace.event(scene_.world.now(), party.host->name(), "{} on_released returns", party.id);
 }
 
-void Checker::work_begins(Party& party) {
+bool Checker::work_begins(Party& party) {
+  if (party.stopped) {
+    fail(Rule::callback_after_stop, "work of " + words(party) + " begins after stop()");
+  }
+  if (party.service == nullptr) return false;
   const FencingToken token = party.service->fencing_token();
   Mutex& mutex = mutexes_[party.mutex];
   scene_.trace.event(scene_.world.now(), party.host->name(), "{} work begins (token {})", party.id,
                      token);
-  if (party.stopped) {
-    fail(Rule::callback_after_stop, "work of " + words(party) + " begins after stop()");
-  }
   if (party.inside && !party.excused_turn) {
     fail(Rule::callback_order, "work of " + words(party) + " begins while it runs");
   }
@@ -85,6 +90,7 @@ void Checker::work_begins(Party& party) {
   party.overdue = false;
   party.inside = true;
   party.in_callback = true;
+  return true;
 }
 
 void Checker::work_ends(Party& party) {
@@ -92,6 +98,27 @@ void Checker::work_ends(Party& party) {
   party.in_callback = false;
   if (party.contends_since != never) party.contends_since = scene_.world.now();
   scene_.trace.event(scene_.world.now(), party.host->name(), "{} work ends", party.id);
+}
+
+// What it held is given back at once, not left to run out. By then a release that was still under
+// way when stop() returned has arrived, too.
+void Checker::gone(const Party& party) {
+  const nanoseconds lease = plan_.lease();
+  const nanoseconds wait = std::min(plan_.request_timeout + unhurried, lease / 2);
+  const nanoseconds paused = party.host->paused_in_all();
+  scene_.world.at(scene_.world.now() + wait, [this, &party, paused] {
+    if (party.excused_turn || party.host->crashed() || party.host->paused_in_all() != paused) {
+      return;
+    }
+    if (!names(record_of(party.mutex), party)) return;
+    fail(Rule::leak,
+         fmt::format("the server names {} as owner of m{} after it has stopped for good",
+                     words(party), party.mutex));
+  });
+}
+
+bool Checker::names(const Record& record, const Party& party) const {
+  return record.owner == party.id && server_true(record.transition_at) > scene_.world.now();
 }
 
 void Checker::took(const Party& party, Rule rule, std::string_view what, nanoseconds took,

@@ -78,6 +78,7 @@ void LockUser::loop() {
     if (around_.mood.quiet || wants_end_ || around_.host.ending) continue;
     if (acquire()) work();
     close();
+    party_.stopped = true;
   }
   looping_ = false;
 }
@@ -89,7 +90,8 @@ bool LockUser::acquire() {
   bool held = false;
   give_up_ = {};
   acquiring_ = true;
-  if (kind != 3) party_.contends_since = world().now();
+  around_.checker.contends(party_);
+  if (kind == 3) party_.contends_since = never;  // it asks once
   around_.host.scene().trace.event(world().now(), around_.host.name(), "{} wants the lock",
                                    party_.id);
   try {

@@ -25,6 +25,7 @@ Network::Network(const Scene& scene, Checker& checker, std::size_t mutexes, Offe
       drift_ppm_{drift_ppm},
       server_{mutexes, offer} {
   checker_.record_of = [this](std::size_t mutex) -> const Record& { return server_.record(mutex); };
+  checker_.calm_since = [this](std::size_t client) { return calm_since(client); };
   checker_.server_true = [this](ServerTime at) { return true_time(at); };
 }
 
@@ -50,6 +51,14 @@ bool Network::unreachable(std::size_t client) const {
   return down() || scene_.world.now() < links_[client].cut_until;
 }
 
+LocalTime Network::calm_since(std::size_t client) const {
+  return std::max({links_[client].troubled_until, links_[client].cut_until, all_know_at_});
+}
+
+void Network::troubled(std::size_t client, LocalTime until) {
+  links_[client].troubled_until = std::max(links_[client].troubled_until, until);
+}
+
 // ---- messages ------------------------------------------------------------------------------
 
 template <class... Args>
@@ -67,6 +76,7 @@ nanoseconds Network::delay(const Label& label, bool surely_late) {
   }
   count(Fault::late);
   const nanoseconds span = scene_.world.between(weather.usual_most, weather.late_most);
+  troubled(label.client, scene_.world.now() + span);
   trace(label, "takes {} ms", span / 1ms);
   return span;
 }
@@ -76,6 +86,7 @@ template <class Arrive>
 void Network::post(const Label& label, int lost, Fault kind, const Arrive& arrive) {
   const LocalTime now = scene_.world.now();
   if (now < links_[label.client].cut_until) {
+    troubled(label.client, now);
     trace(label, "is lost: cut off");
     return;
   }
@@ -87,6 +98,7 @@ void Network::post(const Label& label, int lost, Fault kind, const Arrive& arriv
   }
   if (gone) {
     count(kind);
+    troubled(label.client, now);
     trace(label, "is lost");
     return;
   }
@@ -184,6 +196,7 @@ void Network::restart_server(nanoseconds span, bool lose_memory) {
   if (down()) return;
   const LocalTime now = scene_.world.now();
   down_until_ = now + span;
+  all_know_at_ = down_until_;
   count(lose_memory ? Fault::memory_loss : Fault::server_restart);
   scene_.trace.fault(now, "server", "goes down for {} ms{}", span / 1ms,
                      lose_memory ? " and forgets the last second" : "");
@@ -201,7 +214,9 @@ void Network::break_all() {
     Link& link = links_[i];
     if (link.client == nullptr || link.host->crashed()) continue;
     ++link.connection;
-    link.host->run(Actor::Lane::loop, down_until_ + scene_.world.between(0ms, 100ms), [this, i] {
+    const LocalTime knows = down_until_ + scene_.world.between(0ms, 100ms);
+    all_know_at_ = std::max(all_know_at_, knows);
+    link.host->run(Actor::Lane::loop, knows, [this, i] {
       links_[i].known = links_[i].connection;
       if (links_[i].client != nullptr) links_[i].client->broken();
     });

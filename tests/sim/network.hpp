@@ -103,6 +103,8 @@ class Network {
   int drift_ppm() const noexcept { return drift_ppm_; }
   ServerTime server_now() const { return server_time(scene_.world.now()); }
   LocalTime true_time(ServerTime at) const;
+  /// Until when a message of that client, or the server, was in trouble.
+  LocalTime calm_since(std::size_t client) const;
 
  private:
   struct Link {
@@ -112,6 +114,7 @@ class Network {
     std::uint64_t connection = 0;  ///< as the server sees it
     std::uint64_t known = 0;       ///< the one that the client speaks on
     std::set<std::uint64_t> ended;
+    LocalTime troubled_until = LocalTime::min();  ///< a message of it was lost or late
   };
 
   /// A message, for the trace.
@@ -126,6 +129,7 @@ class Network {
   ServerTime server_time(LocalTime at) const;
   template <class... Args>
   void trace(const Label& label, fmt::format_string<Args...> what, Args&&... args) const;
+  void troubled(std::size_t client, LocalTime until);
   nanoseconds delay(const Label& label, bool surely_late = false);
   template <class Arrive>
   void post(const Label& label, int lost, Fault kind, const Arrive& arrive);
@@ -142,6 +146,7 @@ class Network {
   Server server_;
   std::vector<Link> links_;
   LocalTime down_until_ = LocalTime::min();
+  LocalTime all_know_at_ = LocalTime::min();  // that their connections broke
   nanoseconds wall_offset_{0};
 };
 

@@ -215,10 +215,10 @@ TEST_F(CheckerTest, AReleaseBeyondTheDrainLimitIsExcusedAndCounted) {
 TEST_F(CheckerTest, AGrantAfterStopThatIsNotGivenBackIsFound) {
   checker_.grant_arrives(one_, "a");
   checker_.asks_to_release(one_, "a");
-  checker_.grant_arrived(one_, "a");
+  checker_.grant_arrived(one_, "a", 1);
   EXPECT_FALSE(checker_.failed()) << checker_.what();
   checker_.grant_arrives(one_, "a");
-  checker_.grant_arrived(one_, "a");
+  checker_.grant_arrived(one_, "a", 1);
   EXPECT_FALSE(checker_.failed()) << checker_.what();  // it may still do so
   pass(plan_.request_timeout + 1s);
   EXPECT_EQ(checker_.rule(), Rule::kept_grant);

@@ -41,6 +41,7 @@ engine::ContentionOptions options_of(World& world) {
   if (world.chance(500)) options.drain_limit = milliseconds{1'000 + world.below(10'000)};
   if (world.chance(200)) options.release_wait = 0ms;
   if (world.chance(200)) options.renew_grid = 0ms;
+  if (world.chance(200)) options.initial_delay = milliseconds{100 + world.below(3'000)};
   return options;
 }
 
@@ -108,8 +109,9 @@ void Process::end() {
     if (--to_end_ == 0) let_go();
   };
   for (const auto& user : users) {
-    host_->spawn(host_->world().between(0ms, 50ms), [&user = *user, ended] {
+    host_->spawn(host_->world().between(0ms, 50ms), [this, &user = *user, ended] {
       user.end();
+      checker_.gone(user.party());
       ended();
     });
   }
@@ -193,8 +195,10 @@ Process& Stage::settle(std::size_t place, bool same_ids) {
 }
 
 void Stage::trace_head() {
-  trace.event(world.now(), "-", "ttl {} ms, transition {} ms, margin {} ms, drain limit {} ms",
-              plan.ttl / 1ms, plan.transition / 1ms, plan.margin / 1ms, plan.drain_limit / 1ms);
+  trace.event(world.now(), "-",
+              "ttl {} ms, transition {} ms, margin {} ms, drain limit {} ms, initial delay {} ms",
+              plan.ttl / 1ms, plan.transition / 1ms, plan.margin / 1ms, plan.drain_limit / 1ms,
+              plan.initial_delay / 1ms);
   trace.event(world.now(), "server", "has {} mutexes and a clock off by {} ppm; {}", mutexes,
               network.drift_ppm(), words(network.server().offer()));
 }

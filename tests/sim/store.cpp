@@ -136,7 +136,7 @@ void SimStore::answered(std::uint64_t id, const Answer& answer) {
       pending.kind == Call::Kind::acquire && answer.record.owner == pending.contender;
   if (grant) checker_.grant_arrives(host_, pending.contender);
   pending.handler(to_record(answer));
-  if (grant) checker_.grant_arrived(host_, pending.contender);
+  if (grant) checker_.grant_arrived(host_, pending.contender, answer.record.token);
 }
 
 void SimStore::failed(std::uint64_t id, ErrorKind kind, const char* what) {
@@ -222,7 +222,12 @@ void SimStore::noticed(std::uint64_t watch, Push::Kind kind, const Answer& answe
   const auto found = watches_.find(watch);
   if (found == watches_.end()) return;
   Subscription& subscription = found->second;
-  if (!subscription.wanted && host_.world().chance(500)) return;
+  if (!subscription.wanted && host_.world().chance(500)) {
+    if (kind == Push::Kind::granted) {
+      checker_.grant_arrived(host_, subscription.contender, answer.record.token);
+    }
+    return;
+  }
   Notice notice;
   if (kind == Push::Kind::granted) {
     notice.kind = Notice::Kind::granted;
@@ -244,7 +249,11 @@ void SimStore::noticed(std::uint64_t watch, Push::Kind kind, const Answer& answe
                             kind == Push::Kind::granted ? "is granted to it" : "has changed");
   if (!subscription.contender.empty()) checker_.nudged(host_, subscription.contender);
   const NoticeHandler handler = subscription.handler;
+  const std::string contender = subscription.contender;
+  const bool grant = kind == Push::Kind::granted;
+  if (grant && subscription.wanted) checker_.grant_arrives(host_, contender);
   handler(notice);
+  if (grant) checker_.grant_arrived(host_, contender, answer.record.token);
 }
 
 LocalTime SimStore::surely_before(ServerTime at) const {

@@ -55,8 +55,10 @@ void User::timed(Rule rule, const char* words, nanoseconds bound,
 
 void User::destroy(std::shared_ptr<void> last) {
   if (!last) return;
-  party_.service = nullptr;
+  // Until its end the service says whether it owns.
   timed(Rule::slow_stop, "destructor", around_.checker.stop_bound(), [&] { last.reset(); });
+  party_.service = nullptr;
+  party_.stopped = true;
 }
 
 // ---- Service -------------------------------------------------------------------------------

@@ -53,8 +53,7 @@ void WorkUser::stop(bool by_close) {
 }
 
 void WorkUser::work(const std::stop_token& stop) {
-  if (party_.service == nullptr) return;  // its owner gave up waiting
-  around_.checker.work_begins(party_);
+  if (!around_.checker.work_begins(party_)) return;
   use_resource(party_.service->fencing_token());
   if (world().chance(around_.mood.slow_callbacks)) {  // it does not listen
     around_.network.count(Fault::slow_callback);

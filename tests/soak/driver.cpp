@@ -166,8 +166,7 @@ Outcome run(const Options& options) {
   outcome.losses = ledger.losses();
   outcome.never_owned = options.mutexes - ledger.owned_once();
   outcome.left_held = left_held(store, options);
-  // Each callback thread of a worker may have been in the middle of an update.
-  outcome.faults = ledger.faults(crew.kills() * RuntimeOptions{}.callback_threads) + crew.faults();
+  outcome.faults = ledger.faults() + crew.faults();
   if (store.port()) {
     support::within(std::chrono::seconds{5},
                     [&] { return interrupted || connections_to(*store.port()) == 0; });

@@ -4,7 +4,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <string>
+#include <sys/types.h>
+#include <thread>
 #include <type_traits>
 
 #include "simba/core/time.hpp"
@@ -14,9 +17,10 @@ namespace simba::soak {
 /// What all processes write down of their ownerships, in a file that they share in memory: the
 /// resource that the mutexes protect. All times are of CLOCK_BOOTTIME, which is the same for all.
 ///
-/// Nobody may begin to own a mutex before the one before has left it, or before the end of what
-/// that one could believe to own when it began, whether it still lives or not. Tokens grow with
-/// every ownership. A counter that is read, and then written, by owners only loses no update.
+/// Nobody may begin to own a mutex before the one before has left it, or could not believe to own
+/// it any more. One that was killed has not left it: of that one counts until when it believed when
+/// it began. Tokens grow with every ownership. A counter that is read, and then written, by owners
+/// only loses no update, but for those in the middle of which a process was killed.
 ///
 /// Threads: every function may be called from any thread of any process, which may be killed at
 /// any moment.
@@ -31,11 +35,21 @@ class Ledger {
   Ledger(const Ledger&) = delete;
   Ledger& operator=(const Ledger&) = delete;
 
-  /// An ownership begins, which its owner believes in until `until`.
-  void enter(std::size_t mutex, FencingToken token, LocalTime until, LocalTime now);
+  struct Entry {
+    FencingToken token = 0;
+    LocalTime until{};  ///< the owner believes in its ownership until then
+    LocalTime now{};    ///< it has begun by then
+    pid_t process = 0;
+  };
 
-  /// It is over; the store has not been told yet, unless it has been lost.
-  void leave(std::size_t mutex, LocalTime until);
+  /// An ownership begins, at `now`: the calling thread may stand still since. `meanwhile` is called
+  /// in the middle of the update. False: a later ownership has been entered before, so that there
+  /// is nothing to leave.
+  bool enter(std::size_t mutex, const Entry& entry,
+             const std::function<void()>& meanwhile = std::this_thread::yield);
+
+  /// It lasted until `until` at least; the store has not been told yet, unless it has been lost.
+  void leave(std::size_t mutex, FencingToken token, LocalTime until);
 
   /// An ownership ended without its owner's wish.
   void lost();
@@ -46,9 +60,8 @@ class Ledger {
   /// How many mutexes have had an owner.
   std::size_t owned_once() const noexcept;
 
-  /// What must not be, a line each; empty: nothing. `interrupted`: how many updates may be missing,
-  /// because who made them was killed.
-  std::string faults(std::uint64_t interrupted) const;
+  /// What must not be, a line each; empty: nothing. To be asked when all processes have ended.
+  std::string faults() const;
 
  private:
   struct Header {
@@ -63,14 +76,19 @@ class Ledger {
     std::atomic<std::uint64_t> after;
   };
   struct alignas(64) Slot {
-    std::atomic<std::uint64_t> token;    // the greatest
-    std::atomic<std::int64_t> until;     // 0: nobody
-    std::atomic<std::uint64_t> entered;  // ownerships
-    std::atomic<std::uint64_t> counter;  // the same, if owners exclude each other
+    std::atomic<std::uint64_t> token;      // the greatest
+    std::atomic<std::uint64_t> holder;     // its token; 0: nobody
+    std::atomic<std::int64_t> until;       // of the holder, when it began
+    std::atomic<std::int64_t> began;       // the latest begin of an ownership
+    std::atomic<std::uint64_t> entered;    // ownerships
+    std::atomic<std::uint64_t> counter;    // the same, if owners exclude each other
+    std::atomic<std::int64_t> updating;    // the process that is in the middle of it; 0: none
+    std::atomic<std::uint64_t> cut_short;  // updates, by the death of their process
   };
   static_assert(std::is_standard_layout_v<Header> && std::is_standard_layout_v<Slot>);
   static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
 
+  void overlap(std::size_t mutex, std::int64_t length) const noexcept;
   void map(const std::filesystem::path& file, int flags, std::size_t mutexes);
   static std::size_t size_for(std::size_t mutexes) noexcept;
   Header& header() const noexcept;

@@ -7,6 +7,8 @@
 
 #include <fmt/format.h>
 
+#include "support/patience.hpp"
+
 namespace simba::soak {
 namespace {
 
@@ -36,11 +38,11 @@ std::size_t Options::contenders() const noexcept { return std::min<std::size_t>(
 std::size_t Options::core() const noexcept { return std::max<std::size_t>(processes / 4, 1); }
 
 milliseconds Options::ttl() const noexcept {
-  return std::chrono::seconds{judges_flatness() ? 10 : 3};
+  return support::scaled(std::chrono::seconds{judges_flatness() ? 10 : 3});
 }
 
 milliseconds Options::transition() const noexcept {
-  return std::chrono::seconds{judges_flatness() ? 6 : 1};
+  return support::scaled(std::chrono::seconds{judges_flatness() ? 6 : 1});
 }
 
 double Options::target_rate() const noexcept {

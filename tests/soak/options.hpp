@@ -32,6 +32,7 @@ struct Options {
   /// by.
   std::size_t core() const noexcept;
 
+  /// Longer where tests are slow.
   std::chrono::milliseconds ttl() const noexcept;
   std::chrono::milliseconds transition() const noexcept;
 

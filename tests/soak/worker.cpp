@@ -103,13 +103,23 @@ class Contender final : public AbstractMutexContender {
 
   void on_acquired(const MutexState& state) override {
     const LocalTime now = support::now();
-    until_ = state.after().local_lease().transition_at;
-    world_.ledger.enter(number_, state.after().fencing_token(), until_, now);
+    const MutexOwner& own = state.after();
+    // The mutex may have been lost before this call began, and acquired again.
+    entered_ = service_->is_owner() && service_->fencing_token() == own.fencing_token() &&
+               world_.ledger.enter(number_, {.token = own.fencing_token(),
+                                             .until = own.local_lease().transition_at,
+                                             .now = now,
+                                             .process = ::getpid()});
     world_.agenda.add(now + world_.up_to(world_.options.longest_hold()), this);
   }
 
-  void on_released(const MutexState& /*state*/) override {
-    world_.ledger.leave(number_, until_);
+  void on_released(const MutexState& state) override {
+    if (std::exchange(entered_, false)) {
+      // It owned until now, or as long as its last renewal lasted.
+      const MutexOwner& own = state.before();
+      world_.ledger.leave(number_, own.fencing_token(),
+                          std::min(support::now(), own.local_lease().transition_at));
+    }
     if (!stopping_) world_.ledger.lost();
   }
 
@@ -134,7 +144,7 @@ class Contender final : public AbstractMutexContender {
  private:
   const std::size_t number_;
   World& world_;
-  LocalTime until_{};  // used in callbacks only, which come one at a time
+  bool entered_ = false;  // used in callbacks only, which come one at a time
   std::atomic<bool> stopping_ = false;
   const std::unique_ptr<MutexContendService> service_;
 };

@@ -70,6 +70,12 @@ TEST(RedisLeaseAnswer, ALeaseWithoutEndIsCutToAYear) {
             std::chrono::days{365});
 }
 
+TEST(RedisLeaseAnswer, NoLeaseBeginsBeforeTheEpoch) {
+  auto reply = answer("you", "77", 12'000, 15'427'154'279'090'000, 6);
+  reply.elements[5] = text_reply("123456");
+  EXPECT_EQ(record_of(reply).lease.acquired_at, StoreTime{});
+}
+
 TEST(RedisLeaseAnswer, AnythingElseIsAnErrorAndNoCrash) {
   auto too_short = answer("you", "1", 1, 1, 1);
   too_short.elements.pop_back();

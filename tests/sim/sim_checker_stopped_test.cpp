@@ -1,0 +1,151 @@
+// The checker of the simulation is told of what those who have stopped leave behind.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "sim/checker_fixture.hpp"
+
+namespace simba::sim {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::HasSubstr;
+
+class StoppedCheckerTest : public CheckerTest {
+ protected:
+  const nanoseconds wait_ = plan_.request_timeout + unhurried;
+};
+
+TEST_F(StoppedCheckerTest, AnOwnerThatTheServerStillNamesAfterItsEndIsFound) {
+  record_ = held_by(first_, 1);
+  checker_.gone(first_);
+  EXPECT_FALSE(checker_.failed()) << checker_.what();  // the release may be under way
+  pass(wait_);
+  EXPECT_EQ(checker_.rule(), Rule::leak);
+  EXPECT_THAT(checker_.what(), HasSubstr("a in one"));
+}
+
+TEST_F(StoppedCheckerTest, NothingIsLeftOnceTheServerHasHeardOfTheRelease) {
+  record_ = held_by(first_, 1);
+  checker_.gone(first_);
+  record_ = held_by(second_, 2);
+  pass(wait_);
+  EXPECT_FALSE(checker_.failed()) << checker_.what();
+}
+
+TEST_F(StoppedCheckerTest, ALeaseMayRunOutBehindACallbackBeyondItsLimitAndBehindACrash) {
+  record_ = held_by(first_, 1);
+  first_.excused_turn = true;
+  checker_.gone(first_);
+  pass(wait_);
+  first_.excused_turn = false;
+  one_.crash();
+  checker_.gone(first_);
+  pass(wait_);
+  EXPECT_FALSE(checker_.failed()) << checker_.what();
+}
+
+TEST_F(StoppedCheckerTest, AGrantThatTheServerStillKnowsThoughItWasGivenBackIsFound) {
+  record_ = held_by(first_, 7);
+  checker_.grant_arrives(one_, "a");
+  checker_.asks_to_release(one_, "a");
+  checker_.grant_arrived(one_, "a", 7);
+  pass(wait_);
+  EXPECT_EQ(checker_.rule(), Rule::kept_grant);
+}
+
+TEST_F(StoppedCheckerTest, AGrantThatWasGivenBackInTroubleOrReplacedIsNotKept) {
+  const auto give_back = [&] {
+    checker_.grant_arrives(one_, "a");
+    checker_.asks_to_release(one_, "a");
+    checker_.grant_arrived(one_, "a", 7);
+    pass(wait_);
+  };
+  record_ = held_by(first_, 7);
+  calm_since_ = world_.now() + 1ms;
+  give_back();
+  EXPECT_FALSE(checker_.failed()) << checker_.what();
+  pass(1h);
+  record_ = held_by(first_, 8);
+  give_back();
+  EXPECT_FALSE(checker_.failed()) << checker_.what();
+}
+
+TEST_F(StoppedCheckerTest, ALockerThatKeepsAGrantAfterItsCloseIsFound) {
+  first_.kind = Party::Kind::locker;
+  checker_.grant_arrives(one_, "a");
+  checker_.grant_arrived(one_, "a", 7);
+  pass(wait_);
+  EXPECT_EQ(checker_.rule(), Rule::kept_grant);
+}
+
+TEST_F(StoppedCheckerTest, AStopThatOnlyWaitedForTheStoreExcusesNoTurn) {
+  checker_.started(first_);
+  checker_.stop_begins(first_);
+  pass(plan_.drain_limit);
+  checker_.stop_returned(first_);
+  EXPECT_FALSE(first_.excused_turn);
+  checker_.started(first_);
+  checker_.released_begins(first_);
+  EXPECT_EQ(checker_.rule(), Rule::callback_order);
+}
+
+TEST_F(StoppedCheckerTest, AStopBehindACallbackBeyondItsLimitExcusesATurn) {
+  checker_.started(first_);
+  checker_.acquired_begins(first_);
+  checker_.stop_begins(first_);
+  pass(plan_.drain_limit);
+  checker_.stop_returned(first_);
+  EXPECT_TRUE(first_.excused_turn);
+  EXPECT_FALSE(checker_.failed()) << checker_.what();
+}
+
+TEST_F(StoppedCheckerTest, WorkThatBeginsWhenItsSchedulerIsGoneIsFound) {
+  first_.service = nullptr;
+  EXPECT_FALSE(checker_.work_begins(first_));
+  EXPECT_EQ(checker_.rule(), Rule::callback_after_stop);
+}
+
+TEST_F(StoppedCheckerTest, ALossThatAServiceHasNotSignalledUntilItsEndIsFound) {
+  first_service_.own(1);
+  look();
+  first_.service = nullptr;
+  look();
+  checker_.executed(call(Call::Kind::acquire, second_), other_, held_by(first_, 1),
+                    held_by(second_, 2));
+  EXPECT_EQ(checker_.rule(), Rule::silent_loss);
+}
+
+TEST_F(StoppedCheckerTest, ARenewalThatComesWhenTheLeaseIsOverMakesItLastNoLonger) {
+  checker_.started(first_);
+  const LocalTime asked = world_.now();
+  checker_.heard(one_, "a", asked, asked, 1);
+  checker_.acquired_begins(first_);
+  const LocalTime asked_again = asked + plan_.renew_after;
+  pass(plan_.lease());
+  checker_.heard(one_, "a", asked_again, asked_again, 1);
+  checker_.asks_to_release(one_, "a");
+  checker_.executed(call(Call::Kind::release, first_, 1), one_, held_by(first_, 1),
+                    Record{.token = 1});
+  EXPECT_FALSE(checker_.failed()) << checker_.what();
+  EXPECT_EQ(checker_.excused(), 1U);
+}
+
+TEST_F(StoppedCheckerTest, NobodyNeedOwnBeforeTheInitialDelayIsOver) {
+  engine::ContentionOptions options;
+  options.initial_delay = 3s;
+  const engine::ContentionPlan plan{options};
+  Checker checker{scene_, 1, plan};
+  Party& party = checker.add(one_, Party::Kind::candidate, 0, "a");
+  checker.started(party);
+  checker.peace_begins();
+  pass(checker.owner_bound() + 3s);
+  checker.check_owners();
+  EXPECT_FALSE(checker.failed()) << checker.what();
+  pass(1ms);
+  checker.check_owners();
+  EXPECT_EQ(checker.rule(), Rule::no_owner);
+}
+
+}  // namespace
+}  // namespace simba::sim
