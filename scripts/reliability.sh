@@ -56,8 +56,13 @@ run_soak() {
   done
   trap 'kill "${pids[@]}" 2>/dev/null; wait' TERM
   for pid in "${pids[@]}"; do wait "$pid" || failed=1; done
-  # One table: that of the first, then what the second has beneath its head.
-  { cat "$out/soak-redis.md"; sed 1,2d "$out/soak-mariadb.md"; } >"$out/soak.md"
+  # One table of both, then the rules, and what is wrong with the second.
+  {
+    sed -n 1,3p "$out/soak-redis.md"
+    sed -n 3p "$out/soak-mariadb.md"
+    sed 1,3d "$out/soak-redis.md"
+    sed -n '/^Wrong/,/^$/p' "$out/soak-mariadb.md"
+  } >"$out/soak.md"
   return $failed
 }
 

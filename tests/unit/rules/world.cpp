@@ -52,7 +52,9 @@ std::string World::story() const {
 // ---- Actor --------------------------------------------------------------------------------------
 
 void Actor::at(Lane lane, LocalTime when, World::Task task) {
-  world_.at(when, [this, lane, task = std::move(task)]() mutable { run(lane, std::move(task)); });
+  world_.at(when, [this, alive = std::weak_ptr{alive_}, lane, task = std::move(task)]() mutable {
+    if (!alive.expired()) run(lane, std::move(task));
+  });
 }
 
 // What a lane has missed comes first, in order.
@@ -72,7 +74,9 @@ LocalTime Actor::awake_at(Lane lane) const {
 }
 
 void Actor::wake_later(Lane lane) {
-  world_.at(awake_at(lane), [this, lane] { wake(lane); });
+  world_.at(awake_at(lane), [this, alive = std::weak_ptr{alive_}, lane] {
+    if (!alive.expired()) wake(lane);
+  });
 }
 
 void Actor::wake(Lane lane) {

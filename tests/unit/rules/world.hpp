@@ -97,6 +97,7 @@ class Actor {
   void wake(Lane lane);
 
   World& world_;
+  const std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);  // until this is gone
   LocalTime asleep_until_ = LocalTime::min();
   std::array<std::chrono::nanoseconds, 3> lag_{};  // of each lane, after a pause
   std::array<std::deque<World::Task>, 3> missed_;
