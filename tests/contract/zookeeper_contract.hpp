@@ -72,8 +72,8 @@ inline testkit::StoreUnderTest zookeeper_store() {
                         Capability::prompt_hand_over, Capability::fair_hand_over,
                         Capability::exact_names};
   store.refuses_mutex = is_no_node_name;
-  // Sessions end at ticks of the leader, which followers tell of signs of life twice in a tick.
-  store.end_of_lease = 2 * zookeeper_tick;
+  // Sessions end at ticks of the leader.
+  store.end_of_lease = zookeeper_tick;
   store.make_factory = [](const std::string& location, const ContentionOptions& contention) {
     return zookeeper::make_zookeeper_factory(
         zookeeper_options(parse_location(location), contention));
