@@ -15,7 +15,7 @@ using std::chrono::seconds;
 constexpr milliseconds first_pause = seconds{1};
 constexpr milliseconds longest_pause = seconds{30};
 
-/// A wait takes a second and a half at most; well beyond that the connection counts as dead.
+/// A wait takes two seconds at most; well beyond that the connection counts as dead.
 constexpr milliseconds longest_wait = seconds{5};
 
 /// A wait that ends sooner without a hint is not repeated at once.
@@ -25,8 +25,10 @@ constexpr milliseconds shortest_wait{250};
 /// acquired: whoever was told need not be told again, and is seen to wait no more only after that.
 constexpr int rounds_after_hint = 2;
 
-constexpr std::uint64_t slept = 0;
+// What a wait answers.
+constexpr std::uint64_t waited = 0;
 constexpr std::uint64_t ended = 1;
+constexpr std::uint64_t session_gone = 3;
 
 }  // namespace
 
@@ -44,7 +46,12 @@ void HintSlot::aim(std::string mutex) {
 
 LocalTime HintSlot::due() const noexcept {
   if (connection_ && connection_->busy()) return std::min(overdue_, connection_->due());
-  return aim_.empty() || rests_for_ > 0 ? never : not_before_;
+  return wants_to_wait() ? not_before_ : never;
+}
+
+/// A wait needs a session to wait for. One comes with the first look, before the next round.
+bool HintSlot::wants_to_wait() const noexcept {
+  return !aim_.empty() && rests_for_ == 0 && server_->open_session();
 }
 
 std::optional<std::string> HintSlot::go_on(short ready, LocalTime now) {
@@ -81,7 +88,9 @@ void HintSlot::connect(LocalTime now) {
 
 /// Begins the next wait, or lets go of what nobody waits for any more.
 void HintSlot::begin(LocalTime now) {
-  const std::string next = now < not_before_ || rests_for_ > 0 ? std::string{} : aim_;
+  const auto session = server_->open_session();
+  const bool waits = wants_to_wait() && session && now >= not_before_;
+  const std::string next = waits ? aim_ : std::string{};
   if (next.empty() && locked_.empty()) return;
   const std::string& database = server_->settings.options.database;
   std::string text;
@@ -91,10 +100,11 @@ void HintSlot::begin(LocalTime now) {
   };
   if (!unlimited_) add(statements::set_up_waits(connection_->mariadb()));
   if (!locked_.empty() && locked_ != next) add(statements::wait_no_more(database, locked_));
-  if (!next.empty()) add(statements::wait_for_release(database, next));
+  if (waits) add(statements::wait_for_release(database, next, *session));
   unlimited_ = true;
   locked_ = next;
   waits_for_ = next;
+  session_ = session.value_or(0);
   begun_ = now;
   overdue_ = now + longest_wait;
   server_->connection_waits(connection_->number(), next);
@@ -122,8 +132,12 @@ std::optional<std::string> HintSlot::finished(LocalTime now) {
     const StatementResult& result = answer::last(reply);
     const auto how = result.rows.empty() ? std::nullopt : answer::number(result.rows.front(), 0);
     was_ended = how == ended;
-    if (!was_ended && now - begun_ < shortest_wait) not_before_ = now + first_pause;
-    if (how != slept && !was_ended) locked_.clear();
+    if (how == session_gone) {
+      server_->session_gone(session_);
+    } else if (!was_ended) {
+      if (now - begun_ < shortest_wait) not_before_ = now + first_pause;
+      if (how != waited) locked_.clear();
+    }
   }
   pause_ = milliseconds::zero();
   server_->hints_work();

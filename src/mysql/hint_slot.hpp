@@ -1,6 +1,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -22,7 +23,7 @@ class HintSlot {
   HintSlot& operator=(const HintSlot&) = delete;
 
   /// Begins a round: what it waits for next; empty: for nothing. A wait under way goes on until it
-  /// ends by itself, within a second and a half.
+  /// ends by itself, within two seconds.
   void aim(std::string mutex);
   const std::string& aimed_at() const noexcept { return aim_; }
 
@@ -38,6 +39,7 @@ class HintSlot {
 
  private:
   bool is_idle() const noexcept { return connection_ && connected_ && !connection_->busy(); }
+  bool wants_to_wait() const noexcept;
   void connect(LocalTime now);
   void begin(LocalTime now);
   std::optional<std::string> finished(LocalTime now);
@@ -51,6 +53,7 @@ class HintSlot {
   std::string aim_;            // what to wait for
   std::string waits_for_;      // what the statement under way waits for
   std::string locked_;         // whose named lock this connection may hold
+  std::uint64_t session_ = 0;  // whose lock the statement under way waits for
   LocalTime begun_{};          // the operation under way
   LocalTime overdue_ = never;  // when it counts as failed
   int rests_for_ = 0;          // rounds

@@ -65,10 +65,12 @@ MySqlSession::MySqlSession(std::shared_ptr<Server> server, LocalTime deadline,
        deadline, never_changes);
   if (!server_->table_seen) {
     check_table(deadline);
-    if (server_->hints()) check_named_locks(deadline);
     server_->table_seen = true;
   }
+  if (server_->hints()) lock_session(deadline);
 }
+
+MySqlSession::~MySqlSession() { server_->session_closed(this); }
 
 void MySqlSession::connect(LocalTime deadline) {
   connection_.begin_connect();
@@ -106,8 +108,8 @@ void MySqlSession::make_table(LocalTime deadline) {
                                 server_->settings.place, server_->settings.options.database));
 }
 
-void MySqlSession::check_named_locks(LocalTime deadline) {
-  const Reply reply = ask(statements::look_for_named_locks(), deadline);
+void MySqlSession::lock_session(LocalTime deadline) {
+  const Reply reply = ask(statements::lock_session(), deadline);
   if (reply.refusal) {
     server_->no_more_hints(reply.refusal->message);
     return;
@@ -116,7 +118,9 @@ void MySqlSession::check_named_locks(LocalTime deadline) {
   const auto& rows = answer::last(reply).rows;
   if (rows.empty() || answer::number(rows.front(), 0) != connection_.number()) {
     server_->no_more_hints("there is a proxy between here and the server");
+    return;
   }
+  server_->session_opened(this, connection_.number());
 }
 
 Reply MySqlSession::ask(std::string_view text, LocalTime deadline) {

@@ -19,6 +19,9 @@ class MySqlSession final : public sql::Session {
  public:
   /// Connects, sets the session up, and makes the table where it is missing and may be made.
   MySqlSession(std::shared_ptr<Server> server, LocalTime deadline, const sql::Wakeup& closing);
+  ~MySqlSession() override;
+  MySqlSession(const MySqlSession&) = delete;
+  MySqlSession& operator=(const MySqlSession&) = delete;
 
   std::vector<sql::Row> change(sql::Change change, std::span<const sql::Ask> asks,
                                LocalTime deadline) override;
@@ -35,7 +38,7 @@ class MySqlSession final : public sql::Session {
   void connect(LocalTime deadline);
   void check_table(LocalTime deadline);
   void make_table(LocalTime deadline);
-  void check_named_locks(LocalTime deadline);
+  void lock_session(LocalTime deadline);
 
   Reply ask(std::string_view text, LocalTime deadline);
   Reply must(std::string_view text, LocalTime deadline, std::size_t change_is = 1);

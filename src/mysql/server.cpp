@@ -30,6 +30,26 @@ void Server::hints_work() {
   }
 }
 
+void Server::session_opened(const void* session, std::uint64_t connection) {
+  const std::lock_guard lock{mutex_};
+  sessions_[session] = connection;
+}
+
+void Server::session_closed(const void* session) {
+  const std::lock_guard lock{mutex_};
+  sessions_.erase(session);
+}
+
+std::optional<std::uint64_t> Server::open_session() const {
+  const std::lock_guard lock{mutex_};
+  return sessions_.empty() ? std::nullopt : std::optional{sessions_.begin()->second};
+}
+
+void Server::session_gone(std::uint64_t connection) {
+  const std::lock_guard lock{mutex_};
+  std::erase_if(sessions_, [&](const auto& session) { return session.second == connection; });
+}
+
 void Server::connection_waits(std::uint64_t connection, const std::string& mutex) {
   const std::lock_guard lock{mutex_};
   if (mutex.empty()) {

@@ -37,6 +37,14 @@ class Server {
   void hints_failed(const std::string& why);
   void hints_work();
 
+  /// Sessions that hold a named lock of their own, for those that wait for hints to wait for.
+  /// Known by their addresses: a server that was restarted gives the same numbers again.
+  void session_opened(const void* session, std::uint64_t connection);
+  void session_closed(const void* session);
+  std::optional<std::uint64_t> open_session() const;
+  /// Nobody holds the lock of these sessions any more: the server has ended them.
+  void session_gone(std::uint64_t connection);
+
   /// Which connection of this process waits inside the server for which mutex; an empty name: none.
   void connection_waits(std::uint64_t connection, const std::string& mutex);
   std::optional<std::uint64_t> waiting_for(const std::string& mutex) const;
@@ -48,8 +56,9 @@ class Server {
   std::atomic<bool> hints_;
   std::atomic<bool> hints_failing_{false};
   mutable std::mutex mutex_;
-  std::set<std::string> taken_names_;             // guarded by mutex_
-  std::map<std::uint64_t, std::string> waiting_;  // guarded by mutex_; a few
+  std::set<std::string> taken_names_;              // guarded by mutex_
+  std::map<const void*, std::uint64_t> sessions_;  // guarded by mutex_; a few
+  std::map<std::uint64_t, std::string> waiting_;   // guarded by mutex_; a few
 };
 
 }  // namespace simba::mysql

@@ -220,8 +220,8 @@ std::string_view look_for_table() noexcept {
   return "SELECT mutex,owner_id,acquired_at,ttl_at,transition_at,version FROM simba_mutex LIMIT 0";
 }
 
-std::string_view look_for_named_locks() noexcept {
-  return "SELECT CONNECTION_ID(), IS_USED_LOCK('simba:')";
+std::string_view lock_session() noexcept {
+  return "SELECT CONNECTION_ID(),GET_LOCK(CONCAT('simba:session:',CONNECTION_ID()),0)";
 }
 
 std::string change(Change change, std::span<const Ask> asks) {
@@ -275,10 +275,13 @@ std::string namesake(const std::string& mutex) {
 
 std::string end_wait(std::uint64_t connection) { return fmt::format("KILL QUERY {}", connection); }
 
-std::string wait_for_release(std::string_view database, std::string_view mutex) {
+std::string wait_for_release(std::string_view database, std::string_view mutex,
+                             std::uint64_t session) {
   return fmt::format(
-      "SELECT IF(IS_USED_LOCK('{0}')=CONNECTION_ID() OR GET_LOCK('{0}',1),SLEEP(0.5),2)",
-      lock_name(database, mutex));
+      "SELECT IF(IS_USED_LOCK('{0}')=CONNECTION_ID() OR GET_LOCK('{0}',1),"
+      "CASE GET_LOCK('simba:session:{1}',1) WHEN 0 THEN 0 "
+      "WHEN 1 THEN 2+RELEASE_LOCK('simba:session:{1}') ELSE 1 END,2)",
+      lock_name(database, mutex), session);
 }
 
 std::string wait_no_more(std::string_view database, std::string_view mutex) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
@@ -27,8 +28,9 @@ std::string set_up(bool mariadb, bool repeatable_read, std::chrono::milliseconds
 /// Fails where the table is missing or is not ours. No rows.
 std::string_view look_for_table() noexcept;
 
+/// Takes a named lock of this connection's own, which others wait for in vain as long as it lives.
 /// Answers the number of this connection; fails on a server that has no named locks.
-std::string_view look_for_named_locks() noexcept;
+std::string_view lock_session() noexcept;
 
 /// An UPDATE, then a SELECT of the rows.
 std::string change(sql::Change change, std::span<const sql::Ask> asks);
@@ -51,9 +53,12 @@ std::string namesake(const std::string& mutex);
 std::string end_wait(std::uint64_t connection);
 
 /// Waits inside the server: first, for a second at most, to be the one that is told of a release of
-/// this mutex, then, for half a second, for that. Answers 2 where another connection is the one;
-/// else it was ended (1, or error 1317) or not (0).
-std::string wait_for_release(std::string_view database, std::string_view mutex);
+/// this mutex, then, for another second, for that. The latter is a wait for the lock of a session,
+/// and no SLEEP(): a killed SLEEP() can make MariaDB stand still for two seconds (decision 010).
+/// Answers 2 where another connection is the one, 3 where the session is gone; else it was ended (1,
+/// or error 1317) or not (0).
+std::string wait_for_release(std::string_view database, std::string_view mutex,
+                             std::uint64_t session);
 
 /// Lets another connection be told.
 std::string wait_no_more(std::string_view database, std::string_view mutex);

@@ -1,9 +1,12 @@
+#include <algorithm>
+#include <atomic>
 #include <thread>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "mysql/lock_name.hpp"
+#include "mysql/statements.hpp"
 #include "process/mysql_console.hpp"
 #include "simba/testkit/capturing_logger.hpp"
 #include "support/patience.hpp"
@@ -19,7 +22,7 @@ using ::testing::ElementsAre;
 
 MySqlOptions shared() { return options_of(support::mariadb_location()); }
 
-/// A process that waits: a feed of its own.
+/// A process that waits: a session and a feed of its own.
 struct Waiter {
   explicit Waiter(const MySqlOptions& options) : client{options, log} {}
 
@@ -39,6 +42,7 @@ struct Waiter {
       std::make_shared<testkit::CapturingLogger>();
   sql::Wakeup wakeup;
   Client client;
+  std::unique_ptr<sql::Session> session = client.connect();
   std::unique_ptr<sql::ChangeFeed> feed = client.database.make_feed();
 };
 
@@ -89,14 +93,14 @@ TEST_F(MySqlHint, AReleaseReachesTheWaiterAtOnce) {
 
 TEST_F(MySqlHint, AnAcquisitionEndsTheWaitOfItsOwnProcess) {
   Waiter waiter{options};
-  const auto own = waiter.client.connect();
   Console console{options};
   const std::string waits =
       fmt::format("SELECT IS_USED_LOCK('{}') IS NOT NULL", lock_name(options.database, mutex));
   std::thread acquirer{[&] {
     EXPECT_TRUE(support::within(5s, [&] { return console.value(waits) == "1"; }));
-    const auto rows = own->change(Change::acquire, std::vector{ask(mutex, "me")}, soon());
-    own->after(Change::acquire, rows);
+    const auto rows =
+        waiter.session->change(Change::acquire, std::vector{ask(mutex, "me")}, soon());
+    waiter.session->after(Change::acquire, rows);
   }};
   waiter.wait_in_rounds({mutex});
   acquirer.join();
@@ -156,7 +160,70 @@ TEST_F(MySqlHint, DestroyingAFeedThatWaitsTakesNoTime) {
   EXPECT_LT(sql::real_now() - before, support::scaled(100ms));
 }
 
-TEST_F(MySqlHint, WithoutHintConnectionsNobodyConnects) {
+TEST_F(MySqlHint, AWaitGoesOnWithAnotherSessionWhenItsOwnIsGone) {
+  Waiter waiter{options};
+  waiter.wait({mutex}, 100ms);
+  const auto second = waiter.client.connect();
+  waiter.session.reset();
+  acquire(mutex);
+  auto releaser = release_when_waited_for(mutex);
+  EXPECT_THAT(waiter.wait_in_rounds({mutex}).mutexes, ElementsAre(mutex));
+  releaser.join();
+}
+
+TEST_F(MySqlHint, WithoutASessionTheWaitIsForTheTimeOnly) {
+  Waiter waiter{options};
+  waiter.session.reset();
+  const auto before = sql::real_now();
+  EXPECT_TRUE(waiter.wait({mutex}, 150ms).mutexes.empty());
+  EXPECT_GE(sql::real_now() - before, 150ms);
+  EXPECT_EQ(Console{options}.value(
+                fmt::format("SELECT IS_USED_LOCK('{}')", lock_name(options.database, mutex))),
+            "null");
+}
+
+// With SLEEP() in the place of a lock to wait for, MariaDB stood still for two seconds whenever one
+// wait was ended while another began.
+TEST_F(MySqlHint, EndingManyWaitsHoldsUpNobody) {
+  constexpr int waiters = 16;
+  constexpr int rounds = 200;
+  Console lasting{options};
+  const auto number = std::stoull(lasting.value(std::string{statements::lock_session()}));
+  std::atomic<bool> over{false};
+  std::atomic<int> ended{0};
+  std::vector<std::jthread> threads;
+  for (int i = 0; i < waiters; ++i) {
+    threads.emplace_back([&, name = fmt::format("{}-{}", mutex, i)] {
+      Console console{options};
+      const std::string wait = statements::wait_for_release(options.database, name, number);
+      while (!over) {
+        try {
+          if (console.value(wait) == "1") ++ended;
+        } catch (const std::runtime_error&) {  // "interrupted"
+          ++ended;
+        }
+      }
+    });
+  }
+  Console console{options};
+  std::chrono::nanoseconds longest{0};
+  for (int round = 0; round < rounds; ++round) {
+    for (int i = 0; i < waiters; ++i) {
+      const auto begun = sql::real_now();
+      const std::string waiter =
+          console.value(fmt::format("SELECT IS_USED_LOCK('{}')",
+                                    lock_name(options.database, fmt::format("{}-{}", mutex, i))));
+      if (waiter != "null") console.run(statements::end_wait(std::stoull(waiter)));
+      longest = std::max(longest, sql::real_now() - begun);
+    }
+  }
+  over = true;
+  threads.clear();
+  EXPECT_GT(ended, waiters * rounds / 10);
+  EXPECT_LT(longest, support::scaled(1s));
+}
+
+TEST_F(MySqlHint, WithoutHintConnectionsOnlyTheSessionConnects) {
   MySqlOptions none = own_user(options, "ALL ON simba.*");
   none.hint_connections = 0;
   Waiter waiter{none};
@@ -164,7 +231,7 @@ TEST_F(MySqlHint, WithoutHintConnectionsNobodyConnects) {
   EXPECT_EQ(Console{options}.value("SELECT COUNT(*) FROM information_schema.processlist WHERE "
                                    "user = '" +
                                    none.user + "'"),
-            "0");
+            "1");
 }
 
 TEST_F(MySqlHint, AReleaseThatMayNotTellDoesWithout) {
@@ -193,6 +260,7 @@ TEST(MySqlHints, ComeBackAfterARestartOfTheServerAndSayBothOnce) {
   for (int i = 0; i < 15; ++i) waiter.wait({"m"}, 100ms);
   EXPECT_EQ(waiter.log->count("no hints of releases"), 1U) << waiter.log->text();
   server.start();
+  waiter.session = waiter.client.connect();
   EXPECT_TRUE(support::within(10s, [&] {
     waiter.wait({"m"}, 100ms);
     return waiter.log->contains("hints of releases again");
@@ -216,7 +284,7 @@ TEST(MySqlHints, CostAFewStatementsASecondAtMost) {
   for (int i = 0; i < 30; ++i) waiter.wait(mutexes, 100ms);
   EXPECT_LE(count() - before, 20);
   EXPECT_EQ(std::stoi(console.value("SELECT COUNT(*) FROM information_schema.processlist WHERE "
-                                    "info LIKE '%SLEEP(0.5)%' AND id <> CONNECTION_ID()")),
+                                    "state = 'User lock'")),
             2);
 }
 

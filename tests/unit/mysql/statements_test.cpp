@@ -29,7 +29,7 @@ TEST(MySqlStatements, HoldNoNameOrIdInTheClear) {
                                  statements::init(hostile[0].mutex),
                                  statements::namesake(hostile[0].mutex),
                                  statements::release_with_waiters(hostile, "d'b"),
-                                 statements::wait_for_release("d'b", "m'x"),
+                                 statements::wait_for_release("d'b", "m'x", 7),
                                  statements::wait_no_more("d'b", "m'x"),
                                  statements::look(std::vector{hostile[0].mutex})};
   for (const Change change : {Change::acquire, Change::guard, Change::release}) {
