@@ -186,12 +186,16 @@ TEST(RedisConnection, LooksAtTheOldestRequestOnly) {
 }
 
 TEST(RedisConnection, SaysOfWhatItCouldNotWriteThatItWasNotSent) {
-  Pair pair{impatient()};
-  // More than the buffers of both sockets hold, while nobody reads.
-  pair.client.ask(command({"SET", "a", std::string(32U << 20U, 'x')}));
-  pair.client.ask(ping);
-  EXPECT_TRUE(
-      pair.client.told.eventually({"ready", "error timeout", "error unavailable", "closed"}));
+  const FakeServer server;
+  Client client{server.endpoint(), impatient()};
+  // More than the buffers of both sockets hold, while nobody reads. The time of both begins with
+  // the log-in.
+  client.ask(command({"SET", "a", std::string(32U << 20U, 'x')}));
+  client.ask(ping);
+  const FakePeer peer = server.accept();
+  EXPECT_TRUE(peer.hears(ping));
+  peer.says("+PONG\r\n");
+  EXPECT_TRUE(client.told.eventually({"ready", "error timeout", "error unavailable", "closed"}));
 }
 
 TEST(RedisConnection, WritesALargeRequestWhole) {
