@@ -145,6 +145,8 @@ void ContentionMachine::answered_out_of_epoch(const Answered& event, LocalTime n
         give_back(record->fencing_token, now, actions);
       } else if (phase_ == Phase::idle || phase_ == Phase::lapsed) {
         give_back(0, now, actions);
+      } else if (phase_ == Phase::releasing) {
+        hinted_ = true;  // the release under way may have come before it
       }
       break;
     case Request::Kind::release:

@@ -185,6 +185,18 @@ TEST(ContentionMachineStopping, AnAcquisitionThatWasOvertakenByTheStopLeavesTheQ
   EXPECT_EQ(late.give_back->token, 0U);
 }
 
+TEST(ContentionMachineStopping, AnAcquisitionThatIsAnsweredDuringTheReleaseMakesItReleaseAgain) {
+  MachineDriver driver;
+  const Request acquire = driver.started();
+  const Request release = driver.step(Stop{}).send.value();
+  driver.answer(acquire, driver.held("other", 3));  // and put in the queue, after the release
+  const Actions first = driver.answer(release, driver.held("other", 3));
+  EXPECT_FALSE(first.settled);
+  ASSERT_TRUE(first.send);
+  EXPECT_EQ(first.send->kind, Request::Kind::release);
+  EXPECT_TRUE(driver.answer(*first.send, driver.held("other", 3)).settled);
+}
+
 TEST(ContentionMachineStopping, AReleaseThatIsAnsweredInTheNextLifeLetsItAskAgain) {
   MachineDriver driver;
   driver.answer(driver.started(), driver.held("other", 3));
