@@ -145,7 +145,7 @@ void ContentionMachine::answered_out_of_epoch(const Answered& event, LocalTime n
         give_back(record->fencing_token, now, actions);
       } else if (phase_ == Phase::idle || phase_ == Phase::lapsed) {
         give_back(0, now, actions);
-      } else if (phase_ == Phase::releasing) {
+      } else if (phase_ == Phase::releasing && in_flight_) {
         hinted_ = true;  // the release under way may have come before it
       }
       break;

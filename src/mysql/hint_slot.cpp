@@ -49,7 +49,7 @@ LocalTime HintSlot::due() const noexcept {
   return wants_to_wait() ? not_before_ : never;
 }
 
-/// A wait needs a session to wait for. One comes with the first look, before the next round.
+/// A wait needs a session to wait for, which comes with the first look.
 bool HintSlot::wants_to_wait() const noexcept {
   return !aim_.empty() && rests_for_ == 0 && server_->open_session();
 }
@@ -94,17 +94,22 @@ void HintSlot::begin(LocalTime now) {
   if (next.empty() && locked_.empty()) return;
   const std::string& database = server_->settings.options.database;
   std::string text;
+  before_wait_ = 0;
   const auto add = [&](std::string_view statement) {
-    if (!text.empty() && !statement.empty()) text += ';';
+    if (!text.empty()) text += ';';
     text += statement;
+    ++before_wait_;
   };
   if (!unlimited_) add(statements::set_up_waits(connection_->mariadb()));
   if (!locked_.empty() && locked_ != next) add(statements::wait_no_more(database, locked_));
-  if (waits) add(statements::wait_for_release(database, next, *session));
+  if (waits) {
+    add(statements::wait_for_release(database, next, session->connection));
+    --before_wait_;
+    session_ = session->serial;
+  }
   unlimited_ = true;
   locked_ = next;
   waits_for_ = next;
-  session_ = session.value_or(0);
   begun_ = now;
   overdue_ = now + longest_wait;
   server_->connection_waits(connection_->number(), next);
@@ -126,14 +131,18 @@ std::optional<std::string> HintSlot::finished(LocalTime now) {
   if (reply.refusal && reply.refusal->code != query_killed) {
     throw to_error(server_->settings, *reply.refusal, Phase::asking);
   }
-  if (mutex.empty()) return std::nullopt;
   bool was_ended = reply.refusal.has_value();
+  if (was_ended && reply.results.size() < before_wait_) {
+    close();  // killed before the wait began: it may still hold a lock that was to be released
+    return std::nullopt;
+  }
+  if (mutex.empty()) return std::nullopt;
   if (!was_ended) {
     const StatementResult& result = answer::last(reply);
     const auto how = result.rows.empty() ? std::nullopt : answer::number(result.rows.front(), 0);
     was_ended = how == ended;
     if (how == session_gone) {
-      server_->session_gone(session_);
+      server_->session_closed(session_);
     } else if (!was_ended) {
       if (now - begun_ < shortest_wait) not_before_ = now + first_pause;
       if (how != waited) locked_.clear();

@@ -49,15 +49,16 @@ class HintSlot {
   const std::shared_ptr<Server> server_;
   std::unique_ptr<Connection> connection_;
   bool connected_ = false;
-  bool unlimited_ = false;     // statements of this connection have no limit of time
-  std::string aim_;            // what to wait for
-  std::string waits_for_;      // what the statement under way waits for
-  std::string locked_;         // whose named lock this connection may hold
-  std::uint64_t session_ = 0;  // whose lock the statement under way waits for
-  LocalTime begun_{};          // the operation under way
-  LocalTime overdue_ = never;  // when it counts as failed
-  int rests_for_ = 0;          // rounds
-  LocalTime not_before_{};     // of the next attempt
+  bool unlimited_ = false;       // statements of this connection have no limit of time
+  std::string aim_;              // what to wait for
+  std::string waits_for_;        // what the statement under way waits for
+  std::string locked_;           // whose named lock this connection may hold
+  std::uint64_t session_ = 0;    // the serial of that whose lock the statement under way waits for
+  std::size_t before_wait_ = 0;  // statements that come before it in the same text
+  LocalTime begun_{};            // the operation under way
+  LocalTime overdue_ = never;    // when it counts as failed
+  int rests_for_ = 0;            // rounds
+  LocalTime not_before_{};       // of the next attempt
   std::chrono::milliseconds pause_{0};
 };
 

@@ -25,4 +25,8 @@ std::string lock_name(std::string_view database, std::string_view mutex) {
                      fnv1a(mutex, fnv1a(separator, fnv1a(database, offset_basis))));
 }
 
+std::string session_lock_name(std::uint64_t connection) {
+  return fmt::format("simba:session:{}", connection);
+}
+
 }  // namespace simba::mysql

@@ -60,9 +60,10 @@ MySqlSession::MySqlSession(std::shared_ptr<Server> server, LocalTime deadline,
                            const sql::Wakeup& closing)
     : server_{std::move(server)}, closing_{closing}, connection_{server_->settings} {
   connect(deadline);
-  must(statements::set_up(connection_.mariadb(), server_->repeatable_read,
-                          server_->settings.statement_timeout),
-       deadline, never_changes);
+  const Reply reply = must(statements::set_up(connection_.mariadb(), server_->repeatable_read,
+                                              server_->settings.statement_timeout),
+                           deadline, never_changes);
+  if (server_->hints()) check_number(reply);
   if (!server_->table_seen) {
     check_table(deadline);
     server_->table_seen = true;
@@ -70,7 +71,7 @@ MySqlSession::MySqlSession(std::shared_ptr<Server> server, LocalTime deadline,
   if (server_->hints()) lock_session(deadline);
 }
 
-MySqlSession::~MySqlSession() { server_->session_closed(this); }
+MySqlSession::~MySqlSession() { server_->session_closed(serial_); }
 
 void MySqlSession::connect(LocalTime deadline) {
   connection_.begin_connect();
@@ -108,19 +109,27 @@ void MySqlSession::make_table(LocalTime deadline) {
                                 server_->settings.place, server_->settings.options.database));
 }
 
-void MySqlSession::lock_session(LocalTime deadline) {
-  const Reply reply = ask(statements::lock_session(), deadline);
-  if (reply.refusal) {
-    server_->no_more_hints(reply.refusal->message);
-    return;
-  }
-  // A proxy counts connections by itself: killing by the server's number would hit a stranger.
+/// A proxy counts connections by itself: killing by the server's number would hit a stranger.
+void MySqlSession::check_number(const Reply& reply) {
   const auto& rows = answer::last(reply).rows;
   if (rows.empty() || answer::number(rows.front(), 0) != connection_.number()) {
     server_->no_more_hints("there is a proxy between here and the server");
+  }
+}
+
+void MySqlSession::lock_session(LocalTime deadline) {
+  const Reply reply = ask(statements::lock_session(connection_.number()), deadline);
+  if (reply.refusal) {
+    if (to_error(server_->settings, *reply.refusal, Phase::asking).passes()) {
+      refuse(*reply.refusal, Phase::asking);
+    }
+    server_->no_more_hints(reply.refusal->message);
     return;
   }
-  server_->session_opened(this, connection_.number());
+  const auto& rows = answer::last(reply).rows;
+  if (!rows.empty() && answer::number(rows.front(), 0) == 1U) {
+    serial_ = server_->session_opened(connection_.number());
+  }
 }
 
 Reply MySqlSession::ask(std::string_view text, LocalTime deadline) {

@@ -38,6 +38,7 @@ class MySqlSession final : public sql::Session {
   void connect(LocalTime deadline);
   void check_table(LocalTime deadline);
   void make_table(LocalTime deadline);
+  void check_number(const Reply& reply);
   void lock_session(LocalTime deadline);
 
   Reply ask(std::string_view text, LocalTime deadline);
@@ -52,6 +53,7 @@ class MySqlSession final : public sql::Session {
   const std::shared_ptr<Server> server_;
   const sql::Wakeup& closing_;
   Connection connection_;
+  std::uint64_t serial_ = 0;  // of those that hold a lock of their own; 0: it holds none
 
   // Of the last release: which connection waits for which mutex.
   std::vector<std::pair<std::string, std::uint64_t>> waiters_{};

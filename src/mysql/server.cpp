@@ -30,24 +30,22 @@ void Server::hints_work() {
   }
 }
 
-void Server::session_opened(const void* session, std::uint64_t connection) {
+std::uint64_t Server::session_opened(std::uint64_t connection) {
   const std::lock_guard lock{mutex_};
-  sessions_[session] = connection;
+  sessions_[++last_serial_] = connection;
+  return last_serial_;
 }
 
-void Server::session_closed(const void* session) {
+void Server::session_closed(std::uint64_t serial) {
   const std::lock_guard lock{mutex_};
-  sessions_.erase(session);
+  sessions_.erase(serial);
 }
 
-std::optional<std::uint64_t> Server::open_session() const {
+std::optional<Server::OpenSession> Server::open_session() const {
   const std::lock_guard lock{mutex_};
-  return sessions_.empty() ? std::nullopt : std::optional{sessions_.begin()->second};
-}
-
-void Server::session_gone(std::uint64_t connection) {
-  const std::lock_guard lock{mutex_};
-  std::erase_if(sessions_, [&](const auto& session) { return session.second == connection; });
+  if (sessions_.empty()) return std::nullopt;
+  const auto& [serial, connection] = *sessions_.begin();
+  return OpenSession{.serial = serial, .connection = connection};
 }
 
 void Server::connection_waits(std::uint64_t connection, const std::string& mutex) {

@@ -37,13 +37,16 @@ class Server {
   void hints_failed(const std::string& why);
   void hints_work();
 
-  /// Sessions that hold a named lock of their own, for those that wait for hints to wait for.
-  /// Known by their addresses: a server that was restarted gives the same numbers again.
-  void session_opened(const void* session, std::uint64_t connection);
-  void session_closed(const void* session);
-  std::optional<std::uint64_t> open_session() const;
-  /// Nobody holds the lock of these sessions any more: the server has ended them.
-  void session_gone(std::uint64_t connection);
+  /// A session that holds a named lock of its own, for those to wait for that wait for hints.
+  struct OpenSession {
+    std::uint64_t serial = 0;      ///< ours: a server that was restarted gives its numbers again
+    std::uint64_t connection = 0;  ///< the number of its connection
+  };
+  /// Answers with the serial number.
+  std::uint64_t session_opened(std::uint64_t connection);
+  /// It was closed here, or its lock was found to be free.
+  void session_closed(std::uint64_t serial);
+  std::optional<OpenSession> open_session() const;
 
   /// Which connection of this process waits inside the server for which mutex; an empty name: none.
   void connection_waits(std::uint64_t connection, const std::string& mutex);
@@ -56,9 +59,10 @@ class Server {
   std::atomic<bool> hints_;
   std::atomic<bool> hints_failing_{false};
   mutable std::mutex mutex_;
-  std::set<std::string> taken_names_;              // guarded by mutex_
-  std::map<const void*, std::uint64_t> sessions_;  // guarded by mutex_; a few
-  std::map<std::uint64_t, std::string> waiting_;   // guarded by mutex_; a few
+  std::set<std::string> taken_names_;                // guarded by mutex_
+  std::uint64_t last_serial_ = 0;                    // guarded by mutex_
+  std::map<std::uint64_t, std::uint64_t> sessions_;  // guarded by mutex_; by serial, a few
+  std::map<std::uint64_t, std::string> waiting_;     // guarded by mutex_; a few
 };
 
 }  // namespace simba::mysql

@@ -213,15 +213,15 @@ std::string set_up(bool mariadb, bool repeatable_read, milliseconds statement_ti
         fmt::format(";SET SESSION max_statement_time={}.{:03},in_predicate_conversion_threshold=0",
                     most / 1000, most % 1000);
   }
-  return text;
+  return text + ";SELECT CONNECTION_ID()";
 }
 
 std::string_view look_for_table() noexcept {
   return "SELECT mutex,owner_id,acquired_at,ttl_at,transition_at,version FROM simba_mutex LIMIT 0";
 }
 
-std::string_view lock_session() noexcept {
-  return "SELECT CONNECTION_ID(),GET_LOCK(CONCAT('simba:session:',CONNECTION_ID()),0)";
+std::string lock_session(std::uint64_t connection) {
+  return fmt::format("SELECT GET_LOCK('{}',1)", session_lock_name(connection));
 }
 
 std::string change(Change change, std::span<const Ask> asks) {
@@ -279,9 +279,8 @@ std::string wait_for_release(std::string_view database, std::string_view mutex,
                              std::uint64_t session) {
   return fmt::format(
       "SELECT IF(IS_USED_LOCK('{0}')=CONNECTION_ID() OR GET_LOCK('{0}',1),"
-      "CASE GET_LOCK('simba:session:{1}',1) WHEN 0 THEN 0 "
-      "WHEN 1 THEN 2+RELEASE_LOCK('simba:session:{1}') ELSE 1 END,2)",
-      lock_name(database, mutex), session);
+      "CASE GET_LOCK('{1}',1) WHEN 0 THEN 0 WHEN 1 THEN 2+RELEASE_LOCK('{1}') ELSE 1 END,2)",
+      lock_name(database, mutex), session_lock_name(session));
 }
 
 std::string wait_no_more(std::string_view database, std::string_view mutex) {
@@ -289,7 +288,7 @@ std::string wait_no_more(std::string_view database, std::string_view mutex) {
 }
 
 std::string_view set_up_waits(bool mariadb) noexcept {
-  return mariadb ? "SET SESSION max_statement_time=0" : "";
+  return mariadb ? "SET SESSION max_statement_time=0" : "SET SESSION max_execution_time=0";
 }
 
 }  // namespace simba::mysql::statements

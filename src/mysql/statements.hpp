@@ -22,15 +22,15 @@ namespace simba::mysql::statements {
 /// Columns: mutex, owner_id, acquired_at, ttl_at, transition_at, version, now.
 inline constexpr std::size_t row_columns = 7;
 
-/// What a session needs, whatever the server's settings.
+/// What a session needs, whatever the server's settings. Answers the number of its connection.
 std::string set_up(bool mariadb, bool repeatable_read, std::chrono::milliseconds statement_timeout);
 
 /// Fails where the table is missing or is not ours. No rows.
 std::string_view look_for_table() noexcept;
 
 /// Takes a named lock of this connection's own, which others wait for in vain as long as it lives.
-/// Answers the number of this connection; fails on a server that has no named locks.
-std::string_view lock_session() noexcept;
+/// Answers 1; fails on a server that has no named locks.
+std::string lock_session(std::uint64_t connection);
 
 /// An UPDATE, then a SELECT of the rows.
 std::string change(sql::Change change, std::span<const sql::Ask> asks);
@@ -55,15 +55,15 @@ std::string end_wait(std::uint64_t connection);
 /// Waits inside the server: first, for a second at most, to be the one that is told of a release of
 /// this mutex, then, for another second, for that. The latter is a wait for the lock of a session,
 /// and no SLEEP(): a killed SLEEP() can make MariaDB stand still for two seconds (decision 010).
-/// Answers 2 where another connection is the one, 3 where the session is gone; else it was ended (1,
-/// or error 1317) or not (0).
+/// Answers 2 where another connection is the one, 3 where the session is gone; else it was ended
+/// (1, or error 1317) or not (0).
 std::string wait_for_release(std::string_view database, std::string_view mutex,
                              std::uint64_t session);
 
 /// Lets another connection be told.
 std::string wait_no_more(std::string_view database, std::string_view mutex);
 
-/// No limit to the time of a statement; empty where there is none.
+/// No limit to the time of a statement.
 std::string_view set_up_waits(bool mariadb) noexcept;
 
 }  // namespace simba::mysql::statements
