@@ -7,7 +7,7 @@
 
 #include "simba/config/configuration.hpp"
 
-namespace CLI {
+namespace CLI {  // NOLINT(readability-identifier-naming)
 class App;
 }
 

@@ -22,7 +22,8 @@ std::string to_text(std::chrono::nanoseconds span) {
   const auto count = std::chrono::duration_cast<std::chrono::milliseconds>(span).count();
   if (count < 1'000) return fmt::format("{} ms", count);
   if (count < 120'000) {
-    return fmt::format("{:.6g} s", static_cast<double>(count / 100) / 10.0);
+    const auto tenths = static_cast<double>(count / 100);  // NOLINT(bugprone-integer-division): cut
+    return fmt::format("{:.6g} s", tenths / 10.0);
   }
   return fmt::format("{} min", count / 60'000);
 }

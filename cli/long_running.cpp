@@ -30,11 +30,10 @@ void LongRunning::wait_for_end(Signals& signals) {
     std::array<pollfd, 2> files{{{signals.file(), POLLIN, 0}, {wake_up_.file(), POLLIN, 0}}};
     ::poll(files.data(), files.size(), -1);
     wake_up_.clear();
-    while (const auto signal = signals.next()) {
-      if (*signal == SIGTSTP) {
+    while (const int signal = signals.next()) {
+      if (signal == SIGTSTP) {
         ::raise(SIGSTOP);
-      } else if (*signal == SIGINT || *signal == SIGTERM || *signal == SIGHUP ||
-                 *signal == SIGQUIT) {
+      } else if (signal == SIGINT || signal == SIGTERM || signal == SIGHUP || signal == SIGQUIT) {
         return;
       }
     }

@@ -9,6 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include "cli/command.hpp"
 #include "cli/errors.hpp"
 #include "cli/log.hpp"
@@ -156,8 +158,9 @@ int run_program(int argc, char** argv) {
   }
   invocation.words = std::move(arguments.words);
   if (invocation.options.passes_over_config()) {
-    const std::string text = "SIMBA_BACKEND is set, so what " + *invocation.options.config +
-                             " says of stores does not count; unset it to use the file";
+    const std::string text = fmt::format(
+        "SIMBA_BACKEND is set, so what {} says of stores does not count; unset it to use the file",
+        invocation.options.config.value_or(""));
     output.note(text, {{"event", "config_passed_over"}, {"message", text}});
   }
   return perform(*chosen->command, name, invocation, output);

@@ -32,9 +32,9 @@ Signals::Signals() {
 
 Signals::~Signals() { ::close(file_); }
 
-std::optional<int> Signals::next() noexcept {
+int Signals::next() const noexcept {
   signalfd_siginfo signal{};
-  if (::read(file_, &signal, sizeof signal) != sizeof signal) return std::nullopt;
+  if (::read(file_, &signal, sizeof signal) != sizeof signal) return 0;
   return static_cast<int>(signal.ssi_signo);
 }
 

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <csignal>
-#include <optional>
 
 namespace simba::cli {
 
@@ -22,8 +21,8 @@ class Signals {
   /// Readable when `next()` has something.
   int file() const noexcept { return file_; }
 
-  /// The next one; empty: none has come.
-  std::optional<int> next() noexcept;
+  /// The next one; 0: none has come.
+  int next() const noexcept;
 
   /// The mask that we were started with, for programs that we start.
   const sigset_t& original_mask() const noexcept { return original_; }

@@ -103,9 +103,9 @@ std::optional<int> wait_for_mutex(Candidate& candidate, Signals& signals, const 
   for (;;) {
     const auto news = candidate.news();
     if (news.acquired) return std::nullopt;
-    while (const auto signal = signals.next()) {
-      if (is_ending(*signal)) return exit_code_of_signal(*signal);
-      if (*signal == SIGTSTP) ::raise(SIGSTOP);
+    while (const int signal = signals.next()) {
+      if (is_ending(signal)) return exit_code_of_signal(signal);
+      if (signal == SIGTSTP) ::raise(SIGSTOP);
     }
     const nanoseconds waited = clock->now() - begun;
     check(candidate, news, patience, waited);

@@ -19,7 +19,9 @@ AttendedEnd run_attended(const Program& program, const Attendance& attendance) {
       stopping = true;
       child.end(attendance.grace());
     }
-    while (const auto event = child.next()) {
+    for (;;) {
+      const auto event = child.next();
+      if (!event) break;
       if (event->kind == Child::Event::Kind::ended) {
         return {.child = *event, .wants_terminal = wants_terminal};
       }

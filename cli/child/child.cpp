@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <cstdlib>
+#include <charconv>
 #include <fcntl.h>
 #include <filesystem>
 #include <poll.h>
@@ -41,7 +41,7 @@ std::vector<std::string> environment_with(
                                       [&](const auto& pair) { return pair.first == name; });
     if (!replaced) lines.emplace_back(text);
   }
-  for (const auto& [name, value] : variables) lines.push_back(name + "=" + value);
+  for (const auto& [name, value] : variables) lines.push_back(fmt::format("{}={}", name, value));
   return lines;
 }
 
@@ -75,7 +75,10 @@ int descriptor_limit() {
   std::filesystem::directory_iterator files{"/proc/self/fd", missing};
   if (!missing) highest = 0;
   for (const auto& file : files) {
-    highest = std::max(highest, std::atoi(file.path().filename().c_str()));
+    const std::string name = file.path().filename().string();
+    int number = 0;
+    std::from_chars(name.data(), name.data() + name.size(), number);
+    highest = std::max(highest, number);
   }
   return highest + reserve;
 }
@@ -211,7 +214,7 @@ Child::Event Child::end_unguarded() noexcept {
   return event;
 }
 
-void Child::reap_guardian() noexcept {
+void Child::reap_guardian() const noexcept {
   while (guardian_ > 0 && ::waitpid(guardian_, nullptr, 0) < 0 && errno == EINTR) {
   }
   while (::waitpid(-1, nullptr, WNOHANG) > 0) {  // what has left the group and ended
@@ -233,7 +236,7 @@ void Child::expect_end(std::chrono::nanoseconds kill_after) noexcept {
   overdue_at_ = std::min(overdue_at_, make_system_clock()->now() + kill_after * 4 / 3);
 }
 
-void Child::order(const Order& order) noexcept {
+void Child::order(const Order& order) const noexcept {
   ::send(channel_, &order, sizeof order, MSG_NOSIGNAL);
 }
 

@@ -76,10 +76,10 @@ class Child {
   pid_t group() const noexcept { return group_; }
 
  private:
-  void order(const Order& order) noexcept;
+  void order(const Order& order) const noexcept;
   void expect_end(std::chrono::nanoseconds kill_after) noexcept;
   Event end_unguarded() noexcept;
-  void reap_guardian() noexcept;
+  void reap_guardian() const noexcept;
 
   const std::string name_;
   const std::chrono::nanoseconds kill_after_;

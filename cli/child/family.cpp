@@ -1,5 +1,6 @@
 #include "cli/child/family.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <cstddef>
@@ -34,8 +35,9 @@ pid_t take_number(std::string_view& text) noexcept {
 /// False: there is no such process.
 bool read_process(int proc, pid_t number, Process& process) noexcept {
   char path[32] = {};
-  std::size_t at = sizeof path - std::strlen("/stat") - 1;
-  std::memcpy(path + at, "/stat", std::strlen("/stat"));
+  constexpr std::string_view last = "/stat";
+  std::size_t at = sizeof path - last.size() - 1;
+  std::copy(last.begin(), last.end(), path + at);
   for (auto rest = number; rest > 0; rest /= 10) path[--at] = static_cast<char>('0' + rest % 10);
   const int file = ::openat(proc, path + at, O_RDONLY | O_CLOEXEC);
   if (file < 0) return false;

@@ -122,8 +122,9 @@ bool Guardian::start() noexcept {
   }
   int failure[2] = {-1, -1};
   const pid_t guardian = ::getpid();
-  if (children_ < 0 || clock_ < 0 || ::pipe2(failure, O_CLOEXEC | O_NONBLOCK) != 0 ||
-      (group_ = ::fork()) < 0) {
+  const bool ready = children_ >= 0 && clock_ >= 0 && ::pipe2(failure, O_CLOEXEC | O_NONBLOCK) == 0;
+  if (ready) group_ = ::fork();
+  if (!ready || group_ < 0) {
     report({.kind = Report::Kind::failed, .value = errno});
     return false;
   }

@@ -23,7 +23,7 @@ bool Terminal::give(pid_t group) noexcept {
   return group > 0 && is_ours() && ::tcsetpgrp(file_, group) == 0;
 }
 
-void Terminal::take_back(pid_t group) noexcept {
+void Terminal::take_back(pid_t group) const noexcept {
   if (group > 0 && file_ >= 0 && ::tcgetpgrp(file_) == group) ::tcsetpgrp(file_, ::getpgrp());
 }
 

@@ -24,7 +24,7 @@ class Terminal {
   bool give(pid_t group) noexcept;
 
   /// If `group` has it.
-  void take_back(pid_t group) noexcept;
+  void take_back(pid_t group) const noexcept;
 
   /// As it was at the beginning: after a CMD that had no time to tidy up.
   void restore_modes() noexcept;

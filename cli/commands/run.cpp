@@ -69,10 +69,12 @@ class Run {
       const auto pause = ending_ ? look_at_end : until_next_look(lease_end);
       ::poll(files.data(), files.size(), static_cast<int>(pause.count()));
       candidate_.news();
-      while (const auto signal = signals_.next()) {
-        if (*signal != SIGCONT || !ending_) child_.signal(*signal);
+      while (const int signal = signals_.next()) {
+        if (signal != SIGCONT || !ending_) child_.signal(signal);
       }
-      while (const auto event = child_.next()) {
+      for (;;) {
+        const auto event = child_.next();
+        if (!event) break;
         switch (event->kind) {
           case Child::Event::Kind::started:
             started();

@@ -158,10 +158,10 @@ Examples:
     std::array<pollfd, 2> files{{{signals.file(), POLLIN, 0}, {STDOUT_FILENO, 0, 0}}};
     for (;;) {
       const int ready = ::poll(files.data(), files.size(), static_cast<int>(look_interval.count()));
-      while (const auto signal = signals.next()) {
-        if (*signal == SIGTSTP) {
+      while (const int signal = signals.next()) {
+        if (signal == SIGTSTP) {
           ::raise(SIGSTOP);
-        } else if (is_ending(*signal)) {
+        } else if (is_ending(signal)) {
           return to_int(ExitCode::success);
         }
       }

@@ -78,8 +78,8 @@ int be_candidate(const std::string& name, const StoreSetting& setting, int verbo
   pollfd file{signals.file(), POLLIN, 0};
   for (;;) {
     ::poll(&file, 1, -1);
-    while (const auto signal = signals.next()) {
-      if (*signal != SIGTERM) continue;
+    while (const int signal = signals.next()) {
+      if (signal != SIGTERM) continue;
       service->stop();
       return to_int(ExitCode::success);
     }

@@ -32,6 +32,7 @@ CandidateProcess::CandidateProcess(const std::string& name, const StoreSetting& 
   std::vector<std::string> arguments{"simba",      "demo",      "candidate",       name,
                                      setting.path, setting.ttl, setting.transition};
   std::vector<char*> words;
+  words.reserve(arguments.size() + 1);
   for (auto& word : arguments) words.push_back(word.data());
   words.push_back(nullptr);
   const pid_t parent = ::getpid();

@@ -88,11 +88,11 @@ void Stage::pump(LocalTime until) {
   }
   const auto left = std::chrono::ceil<milliseconds>(until - local_now());
   ::poll(files.data(), files.size(), static_cast<int>(std::max(left, milliseconds{0}).count()));
-  while (const auto signal = signals_.next()) {
-    if (*signal == SIGTSTP) {
+  while (const int signal = signals_.next()) {
+    if (signal == SIGTSTP) {
       ::raise(SIGSTOP);
-    } else if (is_ending(*signal)) {
-      throw Interrupted{*signal};
+    } else if (is_ending(signal)) {
+      throw Interrupted{signal};
     }
   }
   // Until there is nothing: who leads says so after the one before has said that it does not, so
@@ -159,6 +159,7 @@ std::optional<std::string> Stage::leader() const {
 
 void Stage::show() {
   std::vector<Portrait> portraits;
+  portraits.reserve(members_.size());
   for (const auto& [name, member] : members_) {
     portraits.push_back(
         {.name = name, .pid = member.process->pid(), .role = member.role, .token = member.token});
