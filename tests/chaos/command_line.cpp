@@ -2,13 +2,13 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <limits>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include "chaos/round_files.hpp"
+#include "support/whole_number.hpp"
 
 namespace simba::chaos {
 
@@ -16,14 +16,12 @@ namespace {
 
 std::uint64_t number(const std::string& option, const std::string& text, std::uint64_t low,
                      std::uint64_t high) {
-  std::uint64_t value = 0;
-  const auto* const end = text.data() + text.size();
-  const auto [stopped, error] = std::from_chars(text.data(), end, value);
-  if (error != std::errc{} || stopped != end || value < low || value > high) {
+  const auto value = support::whole_number(text, low, high);
+  if (!value) {
     throw UsageError{
         fmt::format("{}: '{}' is no whole number from {} to {}", option, text, low, high)};
   }
-  return value;
+  return *value;
 }
 
 std::vector<std::string> stores(const std::string& text, const std::vector<std::string>& known) {

@@ -1,13 +1,9 @@
 #pragma once
 
-#include <cerrno>
-#include <fcntl.h>
 #include <filesystem>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <system_error>
 #include <type_traits>
-#include <unistd.h>
+
+#include "support/mapped_file.hpp"
 
 namespace simba::chaos {
 
@@ -21,31 +17,13 @@ class SharedPage {
 
  public:
   /// Makes the file where it is missing; everyone may read it. Throws std::system_error.
-  explicit SharedPage(const std::filesystem::path& file) {
-    const int descriptor = ::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
-    void* memory = MAP_FAILED;
-    if (descriptor != -1 && ::fchmod(descriptor, 0644) == 0 &&
-        ::ftruncate(descriptor, sizeof(T)) == 0) {
-      memory = ::mmap(nullptr, sizeof(T), PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
-    }
-    const int error = errno;
-    if (descriptor != -1) {
-      ::close(descriptor);
-    }
-    if (memory == MAP_FAILED) {
-      throw std::system_error{error, std::generic_category(), file.string()};
-    }
-    value_ = static_cast<T*>(memory);
-  }
-  ~SharedPage() { ::munmap(value_, sizeof(T)); }
-  SharedPage(const SharedPage&) = delete;
-  SharedPage& operator=(const SharedPage&) = delete;
+  explicit SharedPage(const std::filesystem::path& file) : file_{file, sizeof(T), 0644} {}
 
-  T* operator->() const noexcept { return value_; }
-  T& operator*() const noexcept { return *value_; }
+  T* operator->() const noexcept { return static_cast<T*>(file_.data()); }
+  T& operator*() const noexcept { return *operator->(); }
 
  private:
-  T* value_ = nullptr;
+  const support::MappedFile file_;
 };
 
 }  // namespace simba::chaos

@@ -5,10 +5,6 @@
 #include <csignal>
 #include <fcntl.h>
 #include <stdexcept>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <system_error>
-#include <unistd.h>
 
 #include <fmt/format.h>
 
@@ -30,38 +26,15 @@ bool is_dead(std::int64_t process) {
 
 }  // namespace
 
-Ledger::Ledger(const std::filesystem::path& file, std::size_t mutexes) {
-  map(file, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, mutexes);  // NOLINT(hicpp-signed-bitwise)
+Ledger::Ledger(const std::filesystem::path& file, std::size_t mutexes)
+    : file_{file, size_for(mutexes), 0600, O_EXCL} {
   header().mutexes = mutexes;
 }
 
-Ledger::Ledger(const std::filesystem::path& file) {
-  map(file, O_RDWR | O_CLOEXEC, 0);  // NOLINT(hicpp-signed-bitwise)
-  if (size_ < size_for(0) || size_ < size_for(mutexes())) {
+Ledger::Ledger(const std::filesystem::path& file) : file_{file} {
+  if (file_.size() < size_for(0) || file_.size() < size_for(mutexes())) {
     throw std::runtime_error{fmt::format("{} is no ledger", file.string())};
   }
-}
-
-Ledger::~Ledger() { ::munmap(memory_, size_); }
-
-/// New pages are zero, which is the beginning of everything here.
-void Ledger::map(const std::filesystem::path& file, int flags, std::size_t mutexes) {
-  const auto failed = [&] {
-    return std::system_error{errno, std::generic_category(), file.string()};
-  };
-  const int descriptor = ::open(file.c_str(), flags, 0600);
-  if (descriptor < 0) throw failed();
-  struct stat facts {};
-  if (mutexes != 0 && ::ftruncate(descriptor, static_cast<off_t>(size_for(mutexes))) != 0) {
-    throw failed();
-  }
-  if (::fstat(descriptor, &facts) != 0) throw failed();
-  size_ = static_cast<std::size_t>(facts.st_size);
-  memory_ = ::mmap(nullptr, size_, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);  // NOLINT
-  const int error = errno;
-  ::close(descriptor);
-  errno = error;
-  if (memory_ == MAP_FAILED) throw failed();  // NOLINT
 }
 
 std::size_t Ledger::size_for(std::size_t mutexes) noexcept {
@@ -69,10 +42,10 @@ std::size_t Ledger::size_for(std::size_t mutexes) noexcept {
   return (mutexes + 1) * sizeof(Slot);
 }
 
-Ledger::Header& Ledger::header() const noexcept { return *static_cast<Header*>(memory_); }
+Ledger::Header& Ledger::header() const noexcept { return *static_cast<Header*>(file_.data()); }
 
 Ledger::Slot& Ledger::slot(std::size_t mutex) const noexcept {
-  return static_cast<Slot*>(memory_)[mutex + 1];
+  return static_cast<Slot*>(file_.data())[mutex + 1];
 }
 
 void Ledger::overlap(std::size_t mutex, std::int64_t length) const noexcept {

@@ -11,6 +11,7 @@
 #include <type_traits>
 
 #include "simba/core/time.hpp"
+#include "support/mapped_file.hpp"
 
 namespace simba::soak {
 
@@ -31,9 +32,6 @@ class Ledger {
 
   /// Opens it.
   explicit Ledger(const std::filesystem::path& file);
-  ~Ledger();
-  Ledger(const Ledger&) = delete;
-  Ledger& operator=(const Ledger&) = delete;
 
   struct Entry {
     FencingToken token = 0;
@@ -89,14 +87,12 @@ class Ledger {
   static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
 
   void overlap(std::size_t mutex, std::int64_t length) const noexcept;
-  void map(const std::filesystem::path& file, int flags, std::size_t mutexes);
   static std::size_t size_for(std::size_t mutexes) noexcept;
   Header& header() const noexcept;
   Slot& slot(std::size_t mutex) const noexcept;
   std::size_t mutexes() const noexcept { return header().mutexes; }
 
-  void* memory_ = nullptr;
-  std::size_t size_ = 0;
+  const support::MappedFile file_;  // new bytes are zero, the beginning of everything here
 };
 
 }  // namespace simba::soak

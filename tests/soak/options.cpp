@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <stdexcept>
 
 #include <fmt/format.h>
 
 #include "support/patience.hpp"
+#include "support/whole_number.hpp"
 
 namespace simba::soak {
 namespace {
@@ -16,13 +16,12 @@ using std::chrono::milliseconds;
 
 std::uint64_t number(const std::string& option, const std::string& text, std::uint64_t least,
                      std::uint64_t most) {
-  std::uint64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc{} || end != text.data() + text.size() || value < least || value > most) {
+  const auto value = support::whole_number(text, least, most);
+  if (!value) {
     throw std::invalid_argument{
         fmt::format("{} is \"{}\"; allowed: {} to {}", option, text, least, most)};
   }
-  return value;
+  return *value;
 }
 
 bool is_known(const std::string& option) {

@@ -1,7 +1,6 @@
 #include "soak/process_figures.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -12,6 +11,8 @@
 #include <vector>
 
 #include <fmt/format.h>
+
+#include "support/whole_number.hpp"
 
 namespace simba::soak {
 namespace {
@@ -89,12 +90,8 @@ std::optional<pid_t> find_listener(std::uint16_t port) {
     std::error_code error;
     fs::directory_iterator processes{"/proc", error};
     for (; !error && processes != fs::directory_iterator{}; processes.increment(error)) {
-      const std::string number = processes->path().filename().string();
-      pid_t process = 0;
-      const auto [end, fault] =
-          std::from_chars(number.data(), number.data() + number.size(), process);
-      if (fault != std::errc{} || end != number.data() + number.size()) continue;
-      if (has_socket(processes->path(), socket.inode)) return process;
+      const auto process = support::whole_number<pid_t>(processes->path().filename().string());
+      if (process && has_socket(processes->path(), socket.inode)) return process;
     }
   }
   return std::nullopt;

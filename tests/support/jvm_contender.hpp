@@ -1,15 +1,12 @@
 #pragma once
 
 #include <chrono>
-#include <cstdint>
-#include <optional>
 #include <string>
 #include <string_view>
-#include <sys/types.h>
-#include <vector>
 
 #include "simba/core/time.hpp"
 #include "support/location.hpp"
+#include "support/talking_process.hpp"
 
 namespace simba::support {
 
@@ -18,7 +15,7 @@ namespace simba::support {
 ///
 /// The constructor returns when it is connected. It throws std::runtime_error where that fails.
 ///
-/// Threads: used by one thread at a time. The destructor ends the process.
+/// Threads: used by one thread at a time. The destructor kills the process.
 class JvmContender {
  public:
   struct Settings {
@@ -30,45 +27,25 @@ class JvmContender {
   JvmContender(const Location& location, const std::string& mutex, std::string contender_id,
                const Settings& settings);
   JvmContender(const Location& location, const std::string& mutex, std::string contender_id);
-  ~JvmContender();
-  JvmContender(const JvmContender&) = delete;
-  JvmContender& operator=(const JvmContender&) = delete;
 
   const std::string& contender_id() const noexcept { return contender_id_; }
 
-  void start() { order("start"); }
-  void release() { order("release"); }
-  void stop_renewing() { order("renew off"); }
+  void start() { process_.order("start"); }
+  void release() { process_.order("release"); }
+  void stop_renewing() { process_.order("renew off"); }
 
-  /// Waits at most `scaled(limit)` for a line that starts with `beginning`, among those that no
-  /// call has passed yet, and passes it and all before it. Returns it; empty: there was none.
-  std::string said(std::string_view beginning, std::chrono::milliseconds limit);
-
-  /// The same with a limit far beyond every bound.
-  std::string said(std::string_view beginning);
-
-  /// All lines so far, for messages.
-  std::string transcript();
-
-  /// As by SIGKILL: it does nothing any more, and its connections end.
-  void kill();
-
-  /// Asks it to end in order and waits. Returns the exit code; 0: nothing was wrong.
-  int quit();
+  /// See TalkingProcess.
+  std::string said(std::string_view beginning, std::chrono::milliseconds limit) {
+    return process_.said(beginning, limit);
+  }
+  std::string said(std::string_view beginning) { return process_.said(beginning); }
+  std::string transcript() { return process_.transcript(); }
+  void kill() { process_.kill(); }
+  int quit() { return process_.quit(); }
 
  private:
-  void order(std::string_view text);
-  bool read(std::chrono::milliseconds span);
-  void reap();
-
   const std::string contender_id_;
-  pid_t process_ = -1;  // -1: has ended
-  int exit_code_ = -1;
-  int channel_ = -1;
-  bool ended_ = false;              // nothing more will be said
-  std::string pending_;             // the beginning of a line
-  std::vector<std::string> lines_;  // all of them
-  std::size_t passed_ = 0;          // how many of them a call has passed
+  TalkingProcess process_;
 };
 
 /// The moment in "acquired <time>" and its like.

@@ -37,6 +37,20 @@ class LeaseContendServiceTest : public testing::Test {
     Party(const Party&) = delete;
     Party& operator=(const Party&) = delete;
 
+    /// Its first request of this kind stays on its way to the store until
+    /// `line->release_requests()`: stop() returns without it.
+    void start_and_stop_holding(testkit::Operation operation) {
+      line->next(operation, testkit::Fault::hold_request());
+      service->start();
+      service->stop();
+    }
+
+    /// Puts a new service of the same id in the place of the one before, which is gone then.
+    void start_successor() {
+      service = factory.create_mutex_contend_service(contender);
+      service->start();
+    }
+
     std::shared_ptr<FaultStore> line;
     LeaseServiceFactory factory;
     RecordingContender contender;

@@ -158,9 +158,7 @@ TEST_F(LeaseContendServiceTest, StartAndStopInTheWrongStateThrowWithBothStates) 
 TEST_F(LeaseContendServiceTest, AGrantThatComesAfterTheStopIsGivenBack) {
   Party a{*this, "a"};
   Party b{*this, "b"};
-  a.line->next(Operation::acquire, Fault::hold_request());
-  a.service->start();
-  a.service->stop();
+  a.start_and_stop_holding(Operation::acquire);
   EXPECT_EQ(a.line->release_requests(), 1U);
   EXPECT_FALSE(a.service->is_owner());
   EXPECT_EQ(a.contender.acquisitions(), 0U);
@@ -188,9 +186,7 @@ TEST_F(LeaseContendServiceTest, ALateReleaseOfAnEarlierLifeDoesNotEndTheNextOne)
   options_.release_wait = 100ms;
   Party a{*this, "a"};
   Party b{*this, "b"};
-  a.service->start();
-  a.line->next(Operation::release, Fault::hold_request());
-  a.service->stop();  // returns although the store has not confirmed
+  a.start_and_stop_holding(Operation::release);
   a.service->start();
   ASSERT_TRUE(a.service->is_owner());
   a.line->release_requests();
@@ -205,11 +201,8 @@ TEST_F(LeaseContendServiceTest, AServiceThatIsGoneDoesNotGiveBackWhatItsSuccesso
   options_.release_wait = 100ms;
   Party a{*this, "a"};
   Party b{*this, "b"};
-  a.service->start();
-  a.line->next(Operation::release, Fault::hold_request());
-  a.service->stop();  // returns although the store has not confirmed
-  a.service = a.factory.create_mutex_contend_service(a.contender);
-  a.service->start();
+  a.start_and_stop_holding(Operation::release);
+  a.start_successor();
   ASSERT_TRUE(a.service->is_owner());
   a.line->release_requests();  // the store answers with the token of the second service
   b.service->start();
@@ -224,11 +217,8 @@ TEST_F(LeaseContendServiceTest, AGrantThatIsToldToAServiceThatIsGoneIsLeftToItsS
   options_.release_wait = 100ms;
   Party a{*this, "a"};
   Party b{*this, "b"};
-  a.line->next(Operation::acquire, Fault::hold_request());
-  a.service->start();
-  a.service->stop();
-  a.service = a.factory.create_mutex_contend_service(a.contender);
-  a.service->start();
+  a.start_and_stop_holding(Operation::acquire);
+  a.start_successor();
   ASSERT_TRUE(a.service->is_owner());
   a.line->release_requests();  // carried out late, for the same id: raises the token
   b.service->start();
@@ -244,11 +234,8 @@ TEST_F(LeaseContendServiceTest, AGrantThatIsToldWhenBothAreStoppedIsGivenBackByT
   options_.release_wait = 100ms;
   Party a{*this, "a"};
   Party b{*this, "b"};
-  a.line->next(Operation::acquire, Fault::hold_request());
-  a.service->start();
-  a.service->stop();
-  a.service = a.factory.create_mutex_contend_service(a.contender);
-  a.service->start();
+  a.start_and_stop_holding(Operation::acquire);
+  a.start_successor();
   a.service->stop();
   a.line->release_requests();  // the first service is granted the mutex now
   b.service->start();
