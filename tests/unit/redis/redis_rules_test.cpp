@@ -1,6 +1,7 @@
 // Why there are never two owners, and why nobody waits for ever, whatever happens to commands,
 // messages, processes and the server: the real scripts in the interpreter that Redis has inside,
 // the real store above simulated connections, in virtual time.
+#include <array>
 #include <chrono>
 #include <cstdint>
 #include <memory>
@@ -12,66 +13,39 @@
 #include "unit/redis/rules/play.hpp"
 #include "unit/redis/rules/process.hpp"
 #include "unit/redis/rules/server.hpp"
-#include "unit/rules/world.hpp"
+#include "unit/rules/calm_world.hpp"
+#include "unit/rules/seeds.hpp"
 
 namespace simba::redis::rules {
 namespace {
 
 using namespace std::chrono_literals;
-using Fault = Outcome::Fault;
-
-// A sanitizer makes them twenty times as slow.
-#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
-constexpr std::uint64_t seeds = 20;
-#else
-constexpr std::uint64_t seeds = 200;
-#endif
+using simba::rules::CalmWorld;
 
 TEST(RedisRules, TroubleMakesNeitherTwoOwnersNorAMutexThatNobodyGets) {
-  std::size_t ownerships = 0;
-  for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
-    const Outcome outcome = play(seed, Mutation::none);
-    ASSERT_EQ(outcome.fault, Fault::none) << "seed " << seed << ": " << outcome.what << "\n"
-                                          << outcome.story;
-    ownerships += outcome.ownerships;
-  }
-  EXPECT_GT(ownerships, 20 * seeds) << "it must change hands, or nothing is shown";
+  simba::rules::expect_sound([](std::uint64_t seed) { return play(seed, Mutation::none); });
 }
 
 /// Three processes with a contender each, which wait in the order of their names.
-class RedisRulesInCalm : public testing::Test {
+class RedisRulesInCalm : public CalmWorld {
  protected:
   RedisRulesInCalm() {
     for (const auto& process : {a, b, c}) {
-      process->start(process->members().front());
+      start(*process);
       go_on(50ms);
     }
   }
-  ~RedisRulesInCalm() override {
-    for (const auto& process : {a, b, c}) {
-      if (service_of(*process).running()) process->stop(process->members().front());
-    }
-    go_on(5s);
-    a.reset();
-    b.reset();
-    c.reset();
-    world.clear();
-  }
+  ~RedisRulesInCalm() override { end(a, b, c); }
   RedisRulesInCalm(const RedisRulesInCalm&) = delete;
   RedisRulesInCalm& operator=(const RedisRulesInCalm&) = delete;
 
   std::shared_ptr<Process> make(const std::string& name) {
-    auto process = std::make_shared<Process>(world, network, name, 0, Subscriptions::Grants::count,
-                                             Mutation::none);
+    auto process = std::make_shared<RedisProcess>(world, network, name, 0,
+                                                  Subscriptions::Grants::count, Mutation::none);
     process->add("m", name, AfterLoss::contend_again);
     return process;
   }
-  static MutexContendService& service_of(Process& process) {
-    return *process.members().front().service;
-  }
-  void go_on(std::chrono::nanoseconds span) { world.run_until(world.now() + span); }
 
-  World world{1};
   Server server{world, {}};
   Network network{world, server};
   std::shared_ptr<Process> a = make("a");
@@ -80,7 +54,7 @@ class RedisRulesInCalm : public testing::Test {
 };
 
 TEST_F(RedisRulesInCalm, AReleaseMakesTheNextInLineTheOwner) {
-  a->stop(a->members().front());
+  stop(*a);
   go_on(10ms);
   EXPECT_TRUE(service_of(*b).is_owner());
 }
@@ -88,9 +62,9 @@ TEST_F(RedisRulesInCalm, AReleaseMakesTheNextInLineTheOwner) {
 // Its leave is held up, so the server passes it the mutex. It hears of that, and wants it no more.
 TEST_F(RedisRulesInCalm, AGrantThatComesAfterTheStopIsGivenBack) {
   network.mute(b->host(), world.now() + 250ms);
-  b->stop(b->members().front());
+  stop(*b);
   go_on(200ms);
-  a->stop(a->members().front());
+  stop(*a);
   go_on(200ms);
   EXPECT_TRUE(service_of(*c).is_owner()) << world.story();
 }
@@ -98,36 +72,25 @@ TEST_F(RedisRulesInCalm, AGrantThatComesAfterTheStopIsGivenBack) {
 // That broken rules are found need not be shown twice: a sanitizer makes it too slow.
 #if !defined(__SANITIZE_THREAD__) && !defined(__SANITIZE_ADDRESS__)
 
-enum class Harm { safety, liveness };
+using simba::rules::Harm;
+using Broken = simba::rules::BrokenRule<Mutation>;
 
-Harm harm_of(Fault fault) {
-  return fault == Fault::two_owners || fault == Fault::old_token ? Harm::safety : Harm::liveness;
-}
-
-struct Broken {
-  Mutation mutation;
-  Harm harm;
+constexpr std::array broken_redis_rules{
+    Broken{Mutation::grants_count_from_receipt, Harm::safety, "grants_count_from_receipt"},
+    Broken{Mutation::leases_count_from_reply, Harm::safety, "leases_count_from_reply"},
+    Broken{Mutation::release_ignores_token, Harm::safety, "release_ignores_token"},
+    Broken{Mutation::guard_ignores_owner, Harm::safety, "guard_ignores_owner"},
+    Broken{Mutation::everyone_is_heard, Harm::liveness, "everyone_is_heard"},
+    Broken{Mutation::changes_go_unnoticed, Harm::liveness, "changes_go_unnoticed"},
+    Broken{Mutation::no_look_after_subscribing, Harm::liveness, "no_look_after_subscribing"},
 };
 
 class BrokenRedisRules : public testing::TestWithParam<Broken> {};
 
-TEST_P(BrokenRedisRules, AreFound) {
-  for (std::uint64_t seed = 1; seed <= 600; ++seed) {
-    const Fault fault = play(seed, GetParam().mutation).fault;
-    if (fault != Fault::none && harm_of(fault) == GetParam().harm) return;
-  }
-  FAIL() << "nobody was harmed";
-}
+TEST_P(BrokenRedisRules, AreFound) { simba::rules::expect_found(GetParam(), play); }
 
-INSTANTIATE_TEST_SUITE_P(All, BrokenRedisRules,
-                         testing::Values(Broken{Mutation::grants_count_from_receipt, Harm::safety},
-                                         Broken{Mutation::leases_count_from_reply, Harm::safety},
-                                         Broken{Mutation::release_ignores_token, Harm::safety},
-                                         Broken{Mutation::guard_ignores_owner, Harm::safety},
-                                         Broken{Mutation::everyone_is_heard, Harm::liveness},
-                                         Broken{Mutation::changes_go_unnoticed, Harm::liveness},
-                                         Broken{Mutation::no_look_after_subscribing,
-                                                Harm::liveness}));
+INSTANTIATE_TEST_SUITE_P(All, BrokenRedisRules, testing::ValuesIn(broken_redis_rules),
+                         [](const auto& rule) { return rule.param.test_name(); });
 
 #endif
 

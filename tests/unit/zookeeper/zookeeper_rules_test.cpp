@@ -2,6 +2,7 @@
 // processes, servers and nodes: the real store above simulated sessions with three simulated
 // servers, in virtual time.
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -11,6 +12,8 @@
 
 #include <gtest/gtest.h>
 
+#include "unit/rules/calm_world.hpp"
+#include "unit/rules/seeds.hpp"
 #include "unit/zookeeper/rules/ensemble.hpp"
 #include "unit/zookeeper/rules/network.hpp"
 #include "unit/zookeeper/rules/play.hpp"
@@ -22,30 +25,16 @@ namespace simba::zookeeper::rules {
 namespace {
 
 using namespace std::chrono_literals;
-using Fault = Outcome::Fault;
-
-// A sanitizer makes them twenty times as slow.
-#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
-constexpr std::uint64_t seeds = 20;
-#else
-constexpr std::uint64_t seeds = 200;
-#endif
+using simba::rules::CalmWorld;
 
 TEST(ZooKeeperRules, TroubleMakesNeitherTwoOwnersNorAMutexThatNobodyGets) {
-  std::size_t ownerships = 0;
-  for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
-    const Outcome outcome = play(seed, Mutation::none);
-    ASSERT_EQ(outcome.fault, Fault::none) << "seed " << seed << ": " << outcome.what << "\n"
-                                          << outcome.story;
-    ownerships += outcome.ownerships;
-  }
-  EXPECT_GT(ownerships, 20 * seeds) << "it must change hands, or nothing is shown";
+  simba::rules::expect_sound([](std::uint64_t seed) { return play(seed, Mutation::none); });
 }
 
 // ---- the servers that are simulated -------------------------------------------------------------
 
 /// Three servers and one client of them.
-class SimulatedZooKeeper : public testing::Test {
+class SimulatedZooKeeper : public CalmWorld {
  protected:
   SimulatedZooKeeper() {
     host->name = "client";
@@ -62,7 +51,6 @@ class SimulatedZooKeeper : public testing::Test {
   SimulatedZooKeeper(const SimulatedZooKeeper&) = delete;
   SimulatedZooKeeper& operator=(const SimulatedZooKeeper&) = delete;
 
-  void go_on(std::chrono::nanoseconds span) { world.run_until(world.now() + span); }
   std::string create(const std::string& path) {
     std::string made;
     client->create(path, "data", NodeKind::ephemeral_sequential,
@@ -71,7 +59,6 @@ class SimulatedZooKeeper : public testing::Test {
     return made;
   }
 
-  World world{1};
   Ensemble ensemble{world, {.sync_limit = 10}, Mutation::none};
   Network network{world, ensemble, Mutation::none};
   std::shared_ptr<Host> host = std::make_shared<Host>();
@@ -152,39 +139,25 @@ TEST_F(SimulatedZooKeeper, EndsASessionWhoseServerIsCutOffThoughThatStillAnswers
 
 // ---- a few turns in calm ------------------------------------------------------------------------
 
-class ZooKeeperRulesInCalm : public testing::Test {
+class ZooKeeperRulesInCalm : public CalmWorld {
  protected:
   ZooKeeperRulesInCalm() {
     for (const auto& process : {a, b}) {
-      process->start(process->members().front());
+      start(*process);
       go_on(500ms);
     }
   }
-  ~ZooKeeperRulesInCalm() override {
-    for (const auto& process : {a, b, c}) {
-      if (service_of(*process).running()) process->stop(process->members().front());
-    }
-    go_on(5s);
-    a.reset();
-    b.reset();
-    c.reset();
-    world.clear();
-  }
+  ~ZooKeeperRulesInCalm() override { end(a, b, c); }
   ZooKeeperRulesInCalm(const ZooKeeperRulesInCalm&) = delete;
   ZooKeeperRulesInCalm& operator=(const ZooKeeperRulesInCalm&) = delete;
 
   std::shared_ptr<Process> make(const std::string& name) {
-    auto process = std::make_shared<Process>(
+    auto process = std::make_shared<ZooKeeperProcess>(
         network, name, 0, OnDisconnect::keep_while_session_lasts, ensemble.config().timeout);
     process->add("m", name, AfterLoss::contend_again);
     return process;
   }
-  static MutexContendService& service_of(Process& process) {
-    return *process.members().front().service;
-  }
-  void go_on(std::chrono::nanoseconds span) { world.run_until(world.now() + span); }
 
-  World world{1};
   Ensemble ensemble{world, {}, Mutation::none};
   Network network{world, ensemble, Mutation::none};
   std::shared_ptr<Process> a = make("a");
@@ -194,7 +167,7 @@ class ZooKeeperRulesInCalm : public testing::Test {
 
 TEST_F(ZooKeeperRulesInCalm, AReleaseMakesTheNextInLineTheOwner) {
   EXPECT_TRUE(service_of(*a).is_owner());
-  a->stop(a->members().front());
+  stop(*a);
   go_on(20ms);
   EXPECT_TRUE(service_of(*b).is_owner());
 }
@@ -218,8 +191,8 @@ TEST_F(ZooKeeperRulesInCalm, AnOwnerKeepsTheMutexWhenTheLeaderOfTheServersDies) 
 // What it asked before it was stopped is answered together with what it asks now, and when it asks
 // for something else just then.
 TEST_F(ZooKeeperRulesInCalm, AnAnswerToAFormerLifeDoesNotCostTheNodeOfTheLatter) {
-  a->stop(a->members().front());
-  b->stop(b->members().front());
+  stop(*a);
+  stop(*b);
   bool founded = true;
   world.after_each = [&] {
     if (!service_of(*c).is_owner()) return;
@@ -235,14 +208,14 @@ TEST_F(ZooKeeperRulesInCalm, AnAnswerToAFormerLifeDoesNotCostTheNodeOfTheLatter)
     for (const std::size_t server : {0U, 1U}) {
       ensemble.crash(server, world.now() + 50ms + round * 4ms);
     }
-    c->start(c->members().front());
+    start(*c);
     go_on(5ms);
-    c->stop(c->members().front());
+    stop(*c);
     go_on(5ms);
-    c->start(c->members().front());
+    start(*c);
     go_on(2s);
     EXPECT_TRUE(service_of(*c).is_owner());
-    c->stop(c->members().front());
+    stop(*c);
     go_on(1s);
     c = make("c");
   }
@@ -255,43 +228,30 @@ TEST_F(ZooKeeperRulesInCalm, AnAnswerToAFormerLifeDoesNotCostTheNodeOfTheLatter)
 // That broken rules are found need not be shown twice: a sanitizer makes it too slow.
 #if !defined(__SANITIZE_THREAD__) && !defined(__SANITIZE_ADDRESS__)
 
-enum class Harm { safety, liveness };
+using simba::rules::Harm;
+using Broken = simba::rules::BrokenRule<Mutation>;
 
-Harm harm_of(Fault fault) {
-  const bool unsafe =
-      fault == Fault::two_owners || fault == Fault::unfounded || fault == Fault::old_token;
-  return unsafe ? Harm::safety : Harm::liveness;
-}
-
-struct Broken {
-  Mutation mutation;
-  Harm harm;
+constexpr std::array broken_zookeeper_rules{
+    Broken{Mutation::sync_stays_at_follower, Harm::safety, "sync_stays_at_follower"},
+    Broken{Mutation::sync_stays_at_follower, Harm::liveness, "sync_stays_at_follower"},
+    Broken{Mutation::touches_stay_at_follower, Harm::safety, "touches_stay_at_follower"},
+    Broken{Mutation::sessions_end_early, Harm::safety, "sessions_end_early"},
+    Broken{Mutation::timeout_overstated, Harm::safety, "timeout_overstated"},
+    Broken{Mutation::events_dropped, Harm::safety, "events_dropped"},
+    Broken{Mutation::events_dropped, Harm::liveness, "events_dropped"},
+    Broken{Mutation::removed_nodes_listed, Harm::liveness, "removed_nodes_listed"},
+    Broken{Mutation::dead_sessions_keep_nodes, Harm::liveness, "dead_sessions_keep_nodes"},
+    Broken{Mutation::late_writes_count, Harm::liveness, "late_writes_count"},
+    Broken{Mutation::sequence_starts_again, Harm::safety, "sequence_starts_again"},
+    Broken{Mutation::old_servers_take_clients, Harm::liveness, "old_servers_take_clients"},
 };
 
 class BrokenZooKeeperRules : public testing::TestWithParam<Broken> {};
 
-TEST_P(BrokenZooKeeperRules, AreFound) {
-  for (std::uint64_t seed = 1; seed <= 600; ++seed) {
-    const Fault fault = play(seed, GetParam().mutation).fault;
-    if (fault != Fault::none && harm_of(fault) == GetParam().harm) return;
-  }
-  FAIL() << "nobody was harmed";
-}
+TEST_P(BrokenZooKeeperRules, AreFound) { simba::rules::expect_found(GetParam(), play); }
 
-INSTANTIATE_TEST_SUITE_P(All, BrokenZooKeeperRules,
-                         testing::Values(Broken{Mutation::sync_stays_at_follower, Harm::safety},
-                                         Broken{Mutation::sync_stays_at_follower, Harm::liveness},
-                                         Broken{Mutation::touches_stay_at_follower, Harm::safety},
-                                         Broken{Mutation::sessions_end_early, Harm::safety},
-                                         Broken{Mutation::timeout_overstated, Harm::safety},
-                                         Broken{Mutation::events_dropped, Harm::safety},
-                                         Broken{Mutation::events_dropped, Harm::liveness},
-                                         Broken{Mutation::removed_nodes_listed, Harm::liveness},
-                                         Broken{Mutation::dead_sessions_keep_nodes, Harm::liveness},
-                                         Broken{Mutation::late_writes_count, Harm::liveness},
-                                         Broken{Mutation::sequence_starts_again, Harm::safety},
-                                         Broken{Mutation::old_servers_take_clients,
-                                                Harm::liveness}));
+INSTANTIATE_TEST_SUITE_P(All, BrokenZooKeeperRules, testing::ValuesIn(broken_zookeeper_rules),
+                         [](const auto& rule) { return rule.param.test_name(); });
 
 #endif
 

@@ -6,18 +6,19 @@
 
 #include "redis/connection.hpp"
 #include "unit/redis/rules/network.hpp"
+#include "unit/rules/stranger.hpp"
 
 namespace simba::redis::rules {
 
 /// A contender that follows the JVM library's protocol to the letter and knows nothing of ours. It
 /// counts its lease from before it asked, so it is to be believed.
-class JvmLike : public std::enable_shared_from_this<JvmLike> {
+class JvmLike final : public simba::rules::Stranger, public std::enable_shared_from_this<JvmLike> {
  public:
   JvmLike(World& world, Server& server, Network& network, std::string name, std::string mutex);
 
-  void start();
-  void stop();
-  bool running() const noexcept { return running_; }
+  void start() override;
+  void stop() override;
+  bool running() const noexcept override { return running_; }
   LocalTime running_since() const noexcept { return running_ ? running_since_ : never; }
 
   bool is_owner() const;
@@ -27,7 +28,7 @@ class JvmLike : public std::enable_shared_from_this<JvmLike> {
 
   const std::string& id() const noexcept { return id_; }
   const std::string& mutex() const noexcept { return mutex_; }
-  Host& host() const noexcept { return *host_; }
+  Host& host() const noexcept override { return *host_; }
 
  private:
   using Handler = std::function<void(const Reply*)>;  // null: it failed

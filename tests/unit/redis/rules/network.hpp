@@ -3,28 +3,20 @@
 #include <chrono>
 #include <cstddef>
 #include <memory>
-#include <string>
 #include <vector>
 
 #include "redis/open_connection.hpp"
-#include "simba/core/runtime.hpp"
 #include "unit/redis/rules/server.hpp"
+#include "unit/rules/network.hpp"
 #include "unit/rules/world.hpp"
 
 namespace simba::redis::rules {
 
 using simba::rules::Actor;
+using simba::rules::Host;
 using simba::rules::World;
 
 class SimConnection;
-
-/// A process as the network sees it.
-struct Host {
-  std::string name{};
-  std::shared_ptr<Actor> actor{};
-  std::shared_ptr<const Runtime> runtime{};
-  bool cut_off = false;  ///< for ever: it has crashed
-};
 
 /// How bad the network is, while it is bad. Each seed has its own.
 struct Weather {
@@ -37,7 +29,7 @@ struct Weather {
 /// What lies between the processes and the server. Each connection keeps the order of what it
 /// carries, in each direction. What was sent arrives, however late, also after the sender has given
 /// up, unless the connection broke.
-class Network {
+class Network final : public simba::rules::Network {
  public:
   Network(World& world, Server& server) : world_{world}, server_{server} {}
 
@@ -59,11 +51,8 @@ class Network {
   /// The same for its commands only: it goes on to hear messages.
   void mute(const Host& host, LocalTime until);
 
-  /// One of its connections breaks, in one of the ways in which they do.
-  void break_one(const Host& host);
-
-  /// The process is gone; the server hears of it at once or never (until `calm`).
-  void crash(Host& host, bool server_hears);
+  void break_one(const Host& host) override;
+  void crash(Host& host, bool server_hears) override;
 
   /// Every connection of the server is gone.
   void server_went_down();

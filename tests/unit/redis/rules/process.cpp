@@ -115,15 +115,8 @@ std::string replaced(std::string text, std::string_view what, std::string_view w
   return text.replace(at, what.size(), with);
 }
 
-/// Where there is no margin, the allowance for clocks that go wrong must do.
 engine::ContentionOptions options_for(World& world, Mutation mutation) {
-  engine::ContentionOptions options;
-  options.ttl = 600ms;
-  options.transition = 400ms;
-  options.margin = world.chance(400) ? 0ms : 50ms;
-  options.jitter = {-20ms, 50ms};
-  options.release_wait = 0ms;
-  options.drain_limit = 5s;
+  auto options = simba::rules::contention_options(world, 600ms, 400ms);
   if (mutation == Mutation::leases_count_from_reply) {
     options.ttl += too_long;
     options.renew_at_percent = 14;  // as early as without it
@@ -147,60 +140,27 @@ std::string mutated(Mutation mutation, Script script, const std::string& text) {
   return text;
 }
 
-Process::Process(World& world, Network& network, std::string name, int drift_ppm,
-                 Subscriptions::Grants grants, Mutation mutation)
-    : host_{std::make_shared<Host>()} {
-  host_->name = std::move(name);
-  host_->actor = std::make_shared<Actor>(world);
-  host_->runtime = make_process_runtime(host_->actor, drift_ppm, make_null_logger());
+RedisProcess::RedisProcess(World& world, Network& network, std::string name, int drift_ppm,
+                           Subscriptions::Grants grants, Mutation mutation)
+    : Process{world, std::move(name), drift_ppm} {
+  const auto& host = shared_host();
   const Dialer dialer{
-      .runtime = host_->runtime,
-      .post = [actor = host_->actor](
+      .runtime = host->runtime,
+      .post = [actor = host->actor](
                   auto task) { actor->at(Actor::Lane::loop, actor->world().now(), task); },
-      .open = network.opener(host_),
+      .open = network.opener(host),
       .source = std::make_shared<OnePlace>(),
       .settings = network.settings};
   router_ = std::make_shared<FixedRouter>(std::make_shared<Node>(dialer, grants, Endpoint{}));
-  factory_ = std::make_unique<engine::LeaseServiceFactory>(
-      std::make_shared<SimStore>(
-          std::make_shared<const RequestContext>(RequestContext{.router = router_}), host_->runtime,
+  use(std::make_shared<SimStore>(
+          std::make_shared<const RequestContext>(RequestContext{.router = router_}), host->runtime,
           mutation),
-      host_->runtime, options_for(world, mutation));
+      options_for(world, mutation));
 }
 
-Process::~Process() {
-  observer_.reset();
-  members_.clear();
+RedisProcess::~RedisProcess() {
+  leave();
   router_->close();
-}
-
-void Process::add(const std::string& mutex, const std::string& id, AfterLoss after_loss) {
-  Member& member = members_.emplace_back();
-  member.stays_out = after_loss == AfterLoss::stay_out;
-  member.contender = std::make_unique<testkit::RecordingContender>(mutex, id);
-  member.service =
-      factory_->create_mutex_contend_service(*member.contender, {.after_loss = after_loss});
-}
-
-void Process::observe(const std::string& mutex) {
-  retriever_ = std::make_unique<testkit::RecordingRetriever>(mutex);
-  observer_ = factory_->create_mutex_retrieval_service(*retriever_);
-  observer_->start();
-}
-
-void Process::start(Member& member) {
-  World& world = actor().world();
-  world.note(member.contender->contender_id() + " starts");
-  member.running_since = world.now();
-  member.service->start();
-}
-
-void Process::stop(Member& member) {
-  World& world = actor().world();
-  world.note(member.contender->contender_id() + " stops");
-  member.running_since = never;
-  member.service->stop();
-  world.note(member.contender->contender_id() + " has stopped");
 }
 
 }  // namespace simba::redis::rules

@@ -1,55 +1,38 @@
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <set>
 #include <string>
-#include <vector>
 
 #include "unit/redis/rules/jvm_like.hpp"
+#include "unit/redis/rules/mutation.hpp"
 #include "unit/redis/rules/network.hpp"
-#include "unit/redis/rules/play.hpp"
 #include "unit/redis/rules/process.hpp"
 #include "unit/redis/rules/server.hpp"
-#include "unit/rules/world.hpp"
+#include "unit/rules/stage.hpp"
 
 namespace simba::redis::rules {
 
-/// Everyone who takes part, and what must always hold among them.
-class Stage {
+/// Processes that use the Redis store, and sometimes a JVM contender.
+class Stage final : public simba::rules::Stage {
  public:
   Stage(std::uint64_t seed, Mutation mutation);
-  ~Stage();
-  Stage(const Stage&) = delete;
-  Stage& operator=(const Stage&) = delete;
+  ~Stage() override { clear(); }
 
-  World world;
   Server server;
   Network network;
-  Outcome outcome;
 
-  std::vector<std::unique_ptr<Process>> processes;  ///< the crashed ones, too
-  std::vector<std::shared_ptr<JvmLike>> jvms;
-  std::vector<std::string> mutexes;
-
-  /// `like`: with the names of one that is gone.
-  void add_process(const Process* like = nullptr);
-  bool failed() const noexcept { return outcome.fault != Outcome::Fault::none; }
-  void fail(Outcome::Fault fault, std::string what);
-
-  /// From when on a mutex must not be without an owner for longer than `limit` while someone has
-  /// contended for it all the time.
-  void demand_owners(LocalTime from, std::chrono::nanoseconds limit, Outcome::Fault fault);
+  /// The stranger, or null.
+  JvmLike* jvm() const noexcept { return jvm_; }
 
   /// Takes those out of the queues whom JVM contenders would tell in vain: who is gone, and who
   /// owns the mutex already.
   void tidy();
 
-  /// What must hold at every moment. Happens by itself whenever something happens.
-  void check();
-  void check_observers();
-  void check_callbacks();
-  void check_nothing_is_left();
+  std::string owner_of(const std::string& mutex) override;
+  void check_end() override;
 
  private:
   struct Watched {
@@ -57,15 +40,16 @@ class Stage {
     LocalTime owned_at = LocalTime::min();               ///< when someone was last the owner
   };
 
-  void check(const std::string& mutex, Watched& watched);
-  void look_at(Process::Member& member, Watched& watched, std::map<std::uint64_t, Words>& owners);
+  std::unique_ptr<Process> make_process(const std::string& name, int drift_ppm) override;
+  std::shared_ptr<simba::rules::Stranger> make_stranger(const std::string& mutex) override;
+  void check_servers() override;
+  void check_mutex(const std::string& mutex) override;
+  void check_nothing_is_left();
+  std::set<std::string> living() const;
 
   const Mutation mutation_;
-  int made_ = 0;
+  JvmLike* jvm_ = nullptr;
   std::map<std::string, Watched> watched_;
-  LocalTime demanded_from_ = never;
-  std::chrono::nanoseconds demanded_within_{0};
-  Outcome::Fault demanded_fault_ = Outcome::Fault::nobody_owns;
 };
 
 }  // namespace simba::redis::rules

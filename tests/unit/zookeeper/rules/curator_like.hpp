@@ -6,19 +6,25 @@
 #include <string>
 #include <vector>
 
+#include "unit/rules/stranger.hpp"
 #include "unit/zookeeper/rules/sim_client.hpp"
 
 namespace simba::zookeeper::rules {
 
 /// A contender that does what Curator's LeaderLatch does and knows nothing of ours: leads when its
 /// node is the lowest, not while it is disconnected, and begins anew after that.
-class CuratorLike : public std::enable_shared_from_this<CuratorLike> {
+class CuratorLike final : public simba::rules::Stranger,
+                          public std::enable_shared_from_this<CuratorLike> {
  public:
   CuratorLike(Network& network, std::string name, std::string mutex);
 
-  void start();
-  void stop();
-  bool running() const noexcept { return running_; }
+  void start() override;
+  void stop() override;
+  bool running() const noexcept override { return running_; }
+  /// One that is closed before it is connected may leave a session behind, which matters in calm.
+  bool may_stop() const noexcept override {
+    return network_.world().rough || waiting_since() != never;
+  }
   /// Since when it has had its node.
   LocalTime waiting_since() const noexcept { return path_.empty() ? never : waiting_since_; }
 
@@ -27,7 +33,7 @@ class CuratorLike : public std::enable_shared_from_this<CuratorLike> {
   const std::string& path() const noexcept { return path_; }
   const std::string& id() const noexcept { return id_; }
   const std::string& mutex() const noexcept { return mutex_; }
-  Host& host() const noexcept { return *host_; }
+  Host& host() const noexcept override { return *host_; }
 
  private:
   void open();

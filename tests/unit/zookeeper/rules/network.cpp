@@ -33,8 +33,8 @@ void Line::begin() {
 }
 
 LocalTime Line::arrival(Direction direction) {
-  const LocalTime soonest = std::max(
-      {network_.world_.now() + network_.delay(), held_.at(direction), host_->isolated_until});
+  const LocalTime soonest = std::max({network_.world_.now() + network_.delay(), held_.at(direction),
+                                      network_.isolated_until(*host_)});
   return last_.at(direction) = std::max(last_.at(direction), soonest);
 }
 
@@ -101,6 +101,11 @@ nanoseconds Network::delay() {
     if (world_.chance(weather_.slow_per_thousand)) return world_.between(2ms, 50ms);
   }
   return world_.between(50us, 1ms);
+}
+
+LocalTime Network::isolated_until(const Host& host) const {
+  const auto found = isolated_until_.find(&host);
+  return found == isolated_until_.end() ? LocalTime::min() : found->second;
 }
 
 std::vector<std::shared_ptr<Line>> Network::alive(const Host& host) {

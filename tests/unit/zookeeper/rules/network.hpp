@@ -4,23 +4,16 @@
 #include <chrono>
 #include <cstddef>
 #include <functional>
+#include <map>
 #include <memory>
-#include <string>
 #include <vector>
 
-#include "simba/core/runtime.hpp"
+#include "unit/rules/network.hpp"
 #include "unit/zookeeper/rules/ensemble.hpp"
 
 namespace simba::zookeeper::rules {
 
-/// A process as the network sees it.
-struct Host {
-  std::string name{};
-  std::shared_ptr<Actor> actor{};
-  std::shared_ptr<const Runtime> runtime{};
-  bool cut_off = false;  ///< for ever: it has crashed
-  LocalTime isolated_until = LocalTime::min();
-};
+using simba::rules::Host;
 
 /// How bad the network is, while it is bad. Each seed has its own.
 struct Weather {
@@ -74,7 +67,7 @@ class Line : public std::enable_shared_from_this<Line> {
 };
 
 /// What lies between the processes and the servers.
-class Network {
+class Network final : public simba::rules::Network {
  public:
   Network(World& world, Ensemble& ensemble, Mutation mutation)
       : world_{world}, ensemble_{ensemble}, mutation_{mutation} {}
@@ -96,24 +89,25 @@ class Network {
   /// Nothing gets through to the host, or from it, before that moment. But nothing is lost.
   void black_hole(const Host& host, LocalTime until);
   /// The same for all its connections, also those that it will make.
-  void isolate(Host& host, LocalTime until) { host.isolated_until = until; }
+  void isolate(const Host& host, LocalTime until) { isolated_until_[&host] = until; }
   /// The same for all that is said to the host, which it loses then: carried out, never answered.
   void lose_replies(const Host& host);
-  void break_one(const Host& host);
-  /// The process is gone; the server hears of it at once or never.
-  void crash(Host& host, bool server_hears);
+  void break_one(const Host& host) override;
+  void crash(Host& host, bool server_hears) override;
 
  private:
   friend class Line;
 
   std::vector<std::shared_ptr<Line>> alive(const Host& host);
   std::chrono::nanoseconds delay();
+  LocalTime isolated_until(const Host& host) const;
 
   World& world_;
   Ensemble& ensemble_;
   const Mutation mutation_;
   Weather weather_{};
   std::vector<std::weak_ptr<Line>> lines_;
+  std::map<const Host*, LocalTime> isolated_until_;
 };
 
 }  // namespace simba::zookeeper::rules

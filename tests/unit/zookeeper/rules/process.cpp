@@ -35,18 +35,6 @@ Settings settings_for(const Network& network, OnDisconnect on_disconnect,
   return settings;
 }
 
-/// Where there is no margin, the allowance for clocks that go wrong must do.
-engine::ContentionOptions options_for(World& world, milliseconds session_timeout) {
-  engine::ContentionOptions options;
-  options.ttl = session_timeout * 2 / 3;
-  options.transition = session_timeout - options.ttl;
-  options.margin = world.chance(400) ? 0ms : 50ms;
-  options.jitter = {-20ms, 50ms};
-  options.release_wait = 0ms;
-  options.drain_limit = 5s;
-  return options;
-}
-
 /// The store, and a note of everything that it says, for the one who has to understand a failure.
 class NotedStore final : public engine::LeaseStore {
  public:
@@ -102,53 +90,16 @@ class NotedStore final : public engine::LeaseStore {
 
 std::string folder_of(const std::string& mutex) { return std::string{root} + "/" + mutex; }
 
-Process::Process(Network& network, std::string name, int drift_ppm, OnDisconnect on_disconnect,
-                 milliseconds session_timeout)
-    : host_{std::make_shared<Host>()} {
+ZooKeeperProcess::ZooKeeperProcess(Network& network, std::string name, int drift_ppm,
+                                   OnDisconnect on_disconnect, milliseconds session_timeout)
+    : Process{network.world(), std::move(name), drift_ppm} {
   World& world = network.world();
-  host_->name = std::move(name);
-  host_->actor = std::make_shared<Actor>(world);
-  host_->runtime = make_process_runtime(host_->actor, drift_ppm, make_null_logger());
-  factory_ = std::make_unique<engine::LeaseServiceFactory>(
-      std::make_shared<NotedStore>(
+  const milliseconds ttl = session_timeout * 2 / 3;
+  use(std::make_shared<NotedStore>(
           world, std::make_shared<ZooKeeperStore>(
                      settings_for(network, on_disconnect, session_timeout),
-                     std::make_shared<SimConnector>(network, host_), host_->runtime)),
-      host_->runtime, options_for(world, session_timeout));
-}
-
-Process::~Process() {
-  observer_.reset();
-  members_.clear();
-}
-
-void Process::add(const std::string& mutex, const std::string& id, AfterLoss after_loss) {
-  Member& member = members_.emplace_back();
-  member.stays_out = after_loss == AfterLoss::stay_out;
-  member.contender = std::make_unique<testkit::RecordingContender>(mutex, id);
-  member.service =
-      factory_->create_mutex_contend_service(*member.contender, {.after_loss = after_loss});
-}
-
-void Process::observe(const std::string& mutex) {
-  retriever_ = std::make_unique<testkit::RecordingRetriever>(mutex);
-  observer_ = factory_->create_mutex_retrieval_service(*retriever_);
-  observer_->start();
-}
-
-void Process::start(Member& member) {
-  World& world = actor().world();
-  world.note(member.contender->contender_id() + " starts");
-  member.running_since = world.now();
-  member.service->start();
-}
-
-void Process::stop(Member& member) {
-  World& world = actor().world();
-  world.note(member.contender->contender_id() + " stops");
-  member.running_since = never;
-  member.service->stop();
-  world.note(member.contender->contender_id() + " has stopped");
+                     std::make_shared<SimConnector>(network, shared_host()), host().runtime)),
+      simba::rules::contention_options(world, ttl, session_timeout - ttl));
 }
 
 }  // namespace simba::zookeeper::rules

@@ -10,6 +10,7 @@
 namespace simba::zookeeper::rules {
 
 using namespace std::chrono_literals;
+using simba::rules::Outcome;
 using Fault = Outcome::Fault;
 
 namespace {
@@ -35,55 +36,22 @@ std::chrono::milliseconds asked_for(World& world, std::chrono::milliseconds gran
 }  // namespace
 
 Stage::Stage(std::uint64_t seed, Mutation mutation)
-    : world{seed},
+    : simba::rules::Stage{seed},
       ensemble{world, config_for(world), mutation},
       network{world, ensemble, mutation},
-      asked_timeout_{asked_for(world, ensemble.config().timeout)} {
-  mutexes = {"m"};
-  if (world.chance(300)) mutexes.emplace_back("n");
-  const std::size_t count = 2 + world.below(2);
-  for (std::size_t i = 0; i < count; ++i) add_process();
-  if (world.chance(400)) {
-    curators.push_back(std::make_shared<CuratorLike>(network, "curator", mutexes.front()));
-  }
-  world.after_each = [this] { check(); };
-}
+      asked_timeout_{asked_for(world, ensemble.config().timeout)} {}
 
-Stage::~Stage() {
-  world.after_each = {};
-  processes.clear();
-  curators.clear();
-  world.clear();
-}
-
-void Stage::add_process(const Process* like) {
-  const std::string name = like != nullptr ? like->host().name : "p" + std::to_string(++made_);
-  const int drift = static_cast<int>(world.below(801)) - 400;
+std::unique_ptr<Process> Stage::make_process(const std::string& name, int drift_ppm) {
   const auto on_disconnect =
       world.chance(150) ? OnDisconnect::step_down : OnDisconnect::keep_while_session_lasts;
-  auto process = std::make_unique<Process>(network, name, drift, on_disconnect, asked_timeout_);
-  for (const std::string& mutex : mutexes) {
-    process->add(mutex, name + "." + mutex, AfterLoss::contend_again);
-    if (!world.chance(250)) continue;
-    process->add(mutex, name + ".2" + mutex,
-                 world.chance(500) ? AfterLoss::contend_again : AfterLoss::stay_out);
-  }
-  if (world.chance(500)) process->observe(mutexes.front());
-  processes.push_back(std::move(process));
+  return std::make_unique<ZooKeeperProcess>(network, name, drift_ppm, on_disconnect,
+                                            asked_timeout_);
 }
 
-void Stage::fail(Fault fault, std::string what) {
-  if (failed()) return;
-  world.note(what);
-  outcome.fault = fault;
-  outcome.what = std::move(what);
-  outcome.story = world.story();
-}
-
-void Stage::demand_owners(LocalTime from, std::chrono::nanoseconds limit, Fault fault) {
-  demanded_from_ = from;
-  demanded_within_ = limit;
-  demanded_fault_ = fault;
+std::shared_ptr<simba::rules::Stranger> Stage::make_stranger(const std::string& mutex) {
+  auto curator = std::make_shared<CuratorLike>(network, "curator", mutex);
+  curator_ = curator.get();
+  return curator;
 }
 
 std::vector<Latch> Stage::line_at(const std::string& mutex) const {
@@ -101,6 +69,11 @@ std::vector<Latch> Stage::line_at(const std::string& mutex) const {
   std::sort(line.begin(), line.end(),
             [](const Latch& a, const Latch& b) { return a.sequence < b.sequence; });
   return line;
+}
+
+std::string Stage::owner_of(const std::string& mutex) {
+  const auto line = line_at(mutex);
+  return line.empty() ? "" : line.front().id;
 }
 
 // Its owner may be disconnected, and be the owner for as long as its session could last.
@@ -131,131 +104,77 @@ void Stage::end_session_by_hand(std::int64_t session) {
 
 // ---- at every moment ----------------------------------------------------------------------------
 
-void Stage::check() {
-  ++outcome.steps;
-  if (failed()) return;
-  for (const std::string& mutex : mutexes) check(mutex, watched_[mutex]);
-}
-
-void Stage::check(const std::string& mutex, Watched& watched) {
+void Stage::check_mutex(const std::string& mutex) {
+  Watched& watched = watched_[mutex];
   if (watched.zxid != ensemble.truth().zxid()) {
     watched.zxid = ensemble.truth().zxid();
     watched.line = line_at(mutex);
   }
   Names owners;
   LocalTime waited_since = never;
-  for (const auto& process : processes) {
-    if (process->crashed()) continue;
-    for (Process::Member& member : process->members()) {
-      if (member.contender->mutex() != mutex) continue;
-      look_at(member, watched, owners);
-      if (!member.stays_out) waited_since = std::min(waited_since, member.running_since);
-    }
-  }
-  for (const auto& curator : curators) {
-    if (curator->mutex() != mutex) continue;
+  for_each_living([&](Process::Member& member) {
+    if (member.contender->mutex() != mutex) return;
+    check_member(member, watched, owners);
+    if (!member.stays_out) waited_since = std::min(waited_since, member.running_since);
+  });
+  if (curator_ != nullptr && curator_->mutex() == mutex) {
     // One that sleeps or has not been told yet does not count; nor does it hear that it has lost
     // its place.
-    if (ensemble.truth().find(curator->path()) != nullptr) {
-      if (curator->leads()) owners.push_back(curator->id());
-      waited_since = std::min(waited_since, curator->waiting_since());
+    if (ensemble.truth().find(curator_->path()) != nullptr) {
+      if (curator_->leads()) owners.push_back(curator_->id());
+      waited_since = std::min(waited_since, curator_->waiting_since());
     }
     // Nobody ends its session for it where the servers have not heard that it wants that.
     const std::string first = watched.line.empty() ? "" : watched.line.front().id;
-    const bool ghost =
-        first.starts_with(curator->host().name) && (first != curator->id() || !curator->running());
+    const bool ghost = first.starts_with(curator_->host().name) &&
+                       (first != curator_->id() || !curator_->running());
     if (ghost) watched.owned_at = world.now();
   }
   if (!owners.empty()) watched.owned_at = world.now();
   if (owners.size() > 1) {
     fail(Fault::two_owners, fmt::format("two owners of {}: {}", mutex, fmt::join(owners, ", ")));
   }
-  if (waited_since == never || world.now() < demanded_from_) return;
-  const LocalTime since = std::max({watched.owned_at, waited_since, demanded_from_});
-  if (world.now() - since > demanded_within_) {
+  if (const auto span = unowned_too_long(watched.owned_at, waited_since)) {
     Names names;
     for (const Latch& latch : watched.line) names.push_back(latch.id);
-    fail(demanded_fault_, fmt::format("nobody has owned {} for {} ms; in line: {}", mutex,
-                                      (world.now() - since) / 1ms, fmt::join(names, ", ")));
+    fail(demanded_fault(), fmt::format("nobody has owned {} for {} ms; in line: {}", mutex,
+                                       *span / 1ms, fmt::join(names, ", ")));
   }
 }
 
-void Stage::look_at(Process::Member& member, Watched& watched, Names& owners) {
-  const bool owns = member.service->is_owner();
-  const FencingToken token = owns ? member.service->fencing_token() : 0;
-  const std::string& id = member.contender->contender_id();
-  if (owns && token != member.token) {
-    world.note(fmt::format("{} owns under {}", id, token));
-    ++outcome.ownerships;
-    if (token <= watched.last_token && !is_excused(token)) {
-      fail(Fault::old_token, fmt::format("{} owns under {}, which is not greater than {}", id,
-                                         token, watched.last_token));
-    }
-    watched.last_token = std::max(watched.last_token, token);
-  } else if (!owns && member.owned) {
-    world.note(id + " owns no longer");
+void Stage::check_member(Process::Member& member, Watched& watched, Names& owners) {
+  const bool begins = look_at(member);
+  if (!member.owned) return;
+  const bool excused = is_excused(member.token);
+  if (begins) {
+    if (!excused) check_is_newer(member, watched.last_token);
+    watched.last_token = std::max(watched.last_token, member.token);
   }
-  member.owned = owns;
-  member.token = token;
-  if (!owns) return;
-  if (is_excused(token)) return;
+  if (excused) return;
+  const std::string& id = member.contender->contender_id();
   owners.push_back(id);
-  if (watched.line.empty() || watched.line.front().token != token) {
+  if (watched.line.empty() || watched.line.front().token != member.token) {
     fail(Fault::unfounded,
-         fmt::format("{} owns under {}, but its node is not the first", id, token));
+         fmt::format("{} owns under {}, but its node is not the first", id, member.token));
   }
 }
 
 // ---- after the trouble --------------------------------------------------------------------------
 
-void Stage::check_observers() {
-  const auto line = line_at(mutexes.front());
-  const std::string owner = line.empty() ? "" : line.front().id;
-  for (const auto& process : processes) {
-    if (process->crashed() || process->observer() == nullptr) continue;
-    const std::string seen = process->observer()->after_owner().owner_id();
-    if (seen == owner) continue;
-    fail(Fault::wrong_view,
-         fmt::format("{} sees [{}], the owner is [{}]", process->host().name, seen, owner));
-  }
-}
-
 void Stage::check_everyone_waits() {
-  for (const auto& process : processes) {
-    if (process->crashed()) continue;
-    for (const Process::Member& member : process->members()) {
-      if (member.running_since == never || member.stays_out) continue;
-      const std::string& id = member.contender->contender_id();
-      const auto line = line_at(member.contender->mutex());
-      const auto nodes = std::count_if(line.begin(), line.end(),
-                                       [&](const Latch& latch) { return latch.id == id; });
-      if (nodes != 1) fail(Fault::left_out, fmt::format("{} has {} nodes", id, nodes));
-    }
-  }
+  for_each_living([&](const Process::Member& member) {
+    if (member.running_since == never || member.stays_out) return;
+    const std::string& id = member.contender->contender_id();
+    const auto line = line_at(member.contender->mutex());
+    const auto nodes =
+        std::count_if(line.begin(), line.end(), [&](const Latch& latch) { return latch.id == id; });
+    if (nodes != 1) fail(Fault::left_out, fmt::format("{} has {} nodes", id, nodes));
+  });
 }
 
-void Stage::check_callbacks() {
-  using Call = testkit::RecordingContender::Call;
-  for (const auto& process : processes) {
-    for (const auto& member : process->members()) {
-      const std::string& id = member.contender->contender_id();
-      bool held = false;
-      FencingToken last = 0;
-      for (const Call& call : member.contender->calls()) {
-        if (call.kind != Call::Kind::acquired && call.kind != Call::Kind::released) continue;
-        const bool acquired = call.kind == Call::Kind::acquired;
-        if (acquired == held) {
-          fail(Fault::callbacks, id + (held ? ": acquired twice" : ": released twice"));
-        }
-        if (acquired && call.token <= last) {
-          fail(Fault::old_token, fmt::format("{} was told of {} after {}", id, call.token, last));
-        }
-        if (acquired) last = call.token;
-        held = acquired;
-      }
-      if (held && !process->crashed()) fail(Fault::callbacks, id + " was not told of its end");
-    }
-  }
+void Stage::check_end() {
+  check_callbacks(Tokens::always_grow);
+  check_nothing_is_left();
 }
 
 void Stage::check_nothing_is_left() {
