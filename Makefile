@@ -53,7 +53,7 @@ coverage: ## Measure line coverage of core and engine; below 95 % fails
 
 fuzz: ## Run each fuzz target for 5 minutes, or FUZZ_SECONDS; a find fails
 	@scripts/setup.sh build fuzz
-	@scripts/fuzz.sh $(FUZZ_SECONDS)
+	@scripts/reliability.sh fuzz
 
 sim: setup ## Simulate contention with faults, for 1,000 hours or HOURS
 	@scripts/build.sh dev --target simba-sim
@@ -67,9 +67,9 @@ soak: servers ## 2,000 mutexes, 20 processes, 10 minutes on Redis and MariaDB
 	@scripts/build.sh dev --target simba-soak --target simba-test-server
 	@scripts/reliability.sh soak
 
-reliability: servers build ## Run sim, chaos, soak and fuzz; write docs/reliability.md (90 minutes)
+reliability: servers build ## Run sim to fuzz, asan and tsan; write docs/reliability.md (2 hours)
 	@scripts/setup.sh fuzz
-	@scripts/reliability.sh simulation mutations chaos soak fuzz write
+	@scripts/reliability.sh simulation mutations chaos soak fuzz sanitizers write
 
 bench: servers ## Build for release and run all benchmarks
 	@scripts/build.sh release --target simba-bench

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # Builds every fuzz target and runs each from its kept corpus, as many at a time as there are
-# processors, all of them even when one finds something. Prints one table, which is written to
-# build/reliability/fuzz.md, too.
+# processors, all of them even when one finds something. Prints one table, and writes it.
 # Usage: scripts/fuzz.sh [seconds per target [target...]]      (default: 300, all of them)
 # FUZZ_BUILD: the folder that they are built in (default: build/fuzz).
+# FUZZ_REPORT: where the table is written (default: fuzz.md in that folder).
 # FUZZ_KEEP=1: adds what reaches more than the kept corpus to it, minimised.
 # A find is kept in the folder "finds" there. Once it is mended, add it to tests/fuzz/corpus.
 set -euo pipefail
@@ -12,7 +12,7 @@ seconds=${1:-300}
 [[ $seconds =~ ^[1-9][0-9]*$ ]] || { echo "fuzz: '$seconds' is no number of seconds" >&2; exit 2; }
 shift || true
 build=${FUZZ_BUILD:-build/fuzz}
-report=build/reliability/fuzz.md
+report=${FUZZ_REPORT:-$build/fuzz.md}
 
 [ -n "${FUZZ_BUILD:-}" ] || scripts/build.sh fuzz --target simba-fuzz
 

@@ -1,7 +1,9 @@
 #!/usr/bin/env bash
 # Runs the long tests, all of them even when one fails; their tables are left in build/reliability.
 # Usage: scripts/reliability.sh [part ...]
-# Parts: simulation mutations chaos soak fuzz     (default: all; about an hour and a half)
+# Parts: simulation mutations chaos soak fuzz sanitizers     (default: all; about two hours, and
+#        the builds of the sanitizers)
+#        logs: makes the table of sanitizers of the logs that are there: asan.log, tsan.log
 #        write: puts the tables of the last runs into docs/reliability.md, between the marks there
 # SIM_HOURS, CHAOS_SECONDS, SOAK_SECONDS, FUZZ_SECONDS: how long each takes (1000, 600, 600, 300).
 # CHAOS_PARALLEL: how many stores are broken at the same time (default: 2 for each processor).
@@ -9,7 +11,7 @@ set -uo pipefail
 cd "$(dirname "$0")/.."
 out=build/reliability
 page=docs/reliability.md
-parts=(simulation mutations chaos soak fuzz)
+parts=(simulation mutations chaos soak fuzz sanitizers)
 [ $# -gt 0 ] || set -- "${parts[@]}"
 mkdir -p "$out"
 
@@ -17,9 +19,11 @@ run_simulation() {
   build/bin/simba-sim --hours "${SIM_HOURS:-1000}" --report "$out/simulation.md"
 }
 
-# Each mistake in the engine must be found; the table tells how soon.
+# Each mistake in the library or the simulated store must be found, by one of the rules of its file,
+# as the tests BrokenEngine.* demand; the table tells how soon.
 run_mutations() {
-  local failed=0 mutation name output
+  local failed=0 mutation name output rules rule seed after
+  local pattern=$'found: ([^\n]*) in seed ([0-9]+) after ([^\n]*)'
   {
     echo '| mistake | found by | in seed | after |'
     echo '|---|---|---|---|'
@@ -28,12 +32,14 @@ run_mutations() {
     name=${mutation##*/}
     name=${name%.mutation}
     output=$("build/dev/mutations/simba-sim-${name//_/-}" --hunt 60 2>&1)
-    if [[ $output =~ found:\ ([^$'\n']*)\ in\ seed\ ([0-9]+)\ after\ ([^$'\n']*) ]]; then
-      echo "| $(head -n 1 "$mutation") | ${BASH_REMATCH[1]} | ${BASH_REMATCH[2]} | ${BASH_REMATCH[3]} |"
-    else
-      echo "| $(head -n 1 "$mutation") | **not found** | | |"
-      failed=1
-    fi >>"$out/mutations.md"
+    rules=$(sed -n 's/^found by: //p' "$mutation" | head -n 1)
+    rule='**not found**' seed='' after=''
+    if [[ $output =~ $pattern ]]; then
+      rule=${BASH_REMATCH[1]} seed=${BASH_REMATCH[2]} after=${BASH_REMATCH[3]}
+      [[ ", $rules, " == *", $rule, "* ]] || rule="**$rule, which is none of: $rules**"
+    fi
+    [[ $rule != '**'* ]] || failed=1
+    echo "| $(head -n 1 "$mutation") | $rule | $seed | $after |" >>"$out/mutations.md"
   done
   cat "$out/mutations.md"
   return $failed
@@ -66,14 +72,68 @@ run_soak() {
   return $failed
 }
 
-run_fuzz() { scripts/fuzz.sh "${FUZZ_SECONDS:-300}"; }
+# exec: it is the one to be told when all ends.
+run_fuzz() { FUZZ_REPORT=$out/fuzz.md exec scripts/fuzz.sh "${FUZZ_SECONDS:-300}"; }
 
-# stamp <part>: when and where it was run.
+# row_of_sanitizer <name> <log of ctest>: its summary as a row; fails where a test or all of it did.
+row_of_sanitizer() {
+  local name=$1 log=$2 failed total seconds skipped
+  read -r failed total < <(
+    sed -En 's/^[0-9]+% tests passed, ([0-9]+) tests? failed out of ([0-9]+).*/\1 \2/p' "$log" |
+      tail -n 1
+  )
+  seconds=$(sed -En 's/^Total Test time \(real\) = *([0-9.]+) sec.*/\1/p' "$log" | tail -n 1)
+  skipped=$(grep -Ec '^[[:space:]]+[0-9]+ - .* \(Skipped\)' "$log")
+  if [ -z "$seconds" ] || [ "${total:-0}" -eq 0 ]; then
+    echo "| $name | **none, see $log** | | | |"
+    return 1
+  fi
+  [ "$failed" -eq 0 ] || failed="**$failed**"
+  echo "| $name | $total | $failed | $skipped | $seconds |"
+  [ "$failed" = 0 ]
+}
+
+# Logs that were put there by hand get a stamp of now.
+run_logs() {
+  local failed=0
+  [ -s "$out/sanitizers.stamp" ] || stamp sanitizers >"$out/sanitizers.stamp"
+  {
+    echo '| sanitizer | tests | failed | skipped | seconds of tests |'
+    echo '|---|---:|---:|---:|---:|'
+    row_of_sanitizer 'AddressSanitizer, UndefinedBehaviorSanitizer' "$out/asan.log" || failed=1
+    row_of_sanitizer ThreadSanitizer "$out/tsan.log" || failed=1
+  } >"$out/sanitizers.md"
+  cat "$out/sanitizers.md"
+  return $failed
+}
+
+run_sanitizers() {
+  local failed=0 sanitizer pid
+  trap 'kill "$pid" 2>/dev/null; wait; exit 130' TERM
+  rm -f "$out"/{asan,tsan}.log
+  for sanitizer in asan tsan; do
+    make "$sanitizer" >"$out/$sanitizer.log" 2>&1 &
+    pid=$!
+    wait "$pid" || failed=1
+  done
+  run_logs || failed=1
+  return $failed
+}
+
+# The commit, with a "+" when something but the page is not as it was there; nothing without git.
+commit() {
+  local name changes
+  name=$(git rev-parse --short HEAD 2>/dev/null) || return 0
+  changes=$(git --no-optional-locks status --porcelain -- . ":!$page")
+  echo " commit $name${changes:++},"
+}
+
+# stamp <part>: when and where it was run, and what.
 stamp() {
   local cpu compiler=c++
   cpu=$(sed -n 's/^model name[^:]*: *//p' /proc/cpuinfo | head -n 1)
   [ "$1" != fuzz ] || compiler=clang++
-  echo "$(date -u +%Y-%m-%d), $(nproc) cores (${cpu:-unknown})," \
+  echo "$(date -u +%Y-%m-%d),$(commit) $(nproc) cores (${cpu:-unknown})," \
     "$(awk '/MemTotal/ { printf "%.0f GiB", $2 / 1048576 }' /proc/meminfo)," \
     "$(. /etc/os-release && echo "$PRETTY_NAME"), $($compiler --version | head -n 1)."
 }
@@ -107,7 +167,7 @@ failed=()
 for part in "$@"; do
   declare -F "run_$part" >/dev/null || { echo "reliability: there is no part '$part'" >&2; exit 2; }
   echo "== reliability: $part ($(date -u +%H:%M:%S))"
-  if [ "$part" != write ]; then
+  if [[ $part != write && $part != logs ]]; then
     rm -f "$out/$part.md"
     stamp "$part" >"$out/$part.stamp"
   fi

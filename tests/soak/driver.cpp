@@ -55,7 +55,7 @@ class Fate {
         next_stop_{begin_ + pause() * 3 / 2},
         next_sample_{begin_} {}
 
-  LocalTime end() const { return begin_ + options_.seconds; }
+  LocalTime end() const { return begin_ + options_.end(); }
   double seconds() const { return std::chrono::duration<double>(support::now() - begin_).count(); }
 
   /// Does what is due and says when the next is.
@@ -67,7 +67,7 @@ class Fate {
       next_sample_ = now + sample_interval();
     }
     if (now >= next_kill_) {
-      crew_.kill(someone());
+      if (now < begin_ + options_.kills_end()) crew_.kill(someone());
       next_kill_ = now + pause();
     }
     if (now >= next_stop_) {
@@ -116,12 +116,12 @@ std::size_t held(engine::StoreAdmin& admin, std::size_t mutexes) {
   return count;
 }
 
-/// After one lease at the latest nobody owns anything.
+/// To be asked when all workers have stopped: what they owned they have released, so nothing is
+/// held, long before any lease could have run out.
 std::size_t left_held(const Store& store, const Options& options) {
   const auto runtime = make_runtime({.log = make_null_logger()});
   const auto admin = configuration_of(store.url(), options).make_admin(runtime);
-  const LocalTime limit =
-      support::now() + options.ttl() + options.transition() + std::chrono::seconds{1};
+  const LocalTime limit = support::now() + options.release_bound();
   for (;;) {
     const bool last = support::now() >= limit;
     const std::size_t count = held(*admin, options.mutexes);

@@ -20,8 +20,9 @@ struct Judged {
   Thirds threads{};
   Thirds descriptors{};
 
-  bool flat() const noexcept {
-    return memory_is_flat(memory) && count_is_flat(threads) && count_is_flat(descriptors);
+  bool flat(const Rule& rule) const noexcept {
+    return is_flat(memory, rule.memory) && is_flat(threads, rule.count) &&
+           is_flat(descriptors, rule.count);
   }
 };
 

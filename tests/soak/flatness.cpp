@@ -31,12 +31,9 @@ Thirds thirds_of(const std::vector<Sample>& samples, double seconds) {
   return {.first = median(first), .last = median(last), .known = true};
 }
 
-bool memory_is_flat(const Thirds& thirds) noexcept {
-  return thirds.known && thirds.last <= thirds.first + thirds.first / 20 + 1'024;
-}
-
-bool count_is_flat(const Thirds& thirds) noexcept {
-  return thirds.known && thirds.last <= thirds.first;
+bool is_flat(const Thirds& thirds, const Growth& allowed) noexcept {
+  return thirds.known &&
+         thirds.last <= thirds.first + thirds.first * allowed.percent / 100 + allowed.more;
 }
 
 }  // namespace simba::soak

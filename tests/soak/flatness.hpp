@@ -21,14 +21,23 @@ struct Thirds {
 
 Thirds thirds_of(const std::vector<Sample>& samples, double seconds);
 
-/// Whether it has not grown by more than 5 % and 1 MiB, in KiB.
-bool memory_is_flat(const Thirds& thirds) noexcept;
+/// By how much a figure may have grown and still is flat.
+struct Growth {
+  std::int64_t percent = 0;
+  std::int64_t more = 0;  ///< on top
+};
 
-/// Whether it has not grown at all.
-bool count_is_flat(const Thirds& thirds) noexcept;
+/// Of one kind of process.
+struct Rule {
+  Growth memory{};  ///< in KiB
+  Growth count{};   ///< of threads, of descriptors
+};
 
-inline constexpr const char* flatness_rule =
-    "flat: after a warm-up of a sixth of the time, the median of the last third is not above that "
-    "of the first third: for memory by more than 5 % + 1 MiB, for threads and descriptors at all";
+inline constexpr Rule worker_rule{.memory = {.percent = 2, .more = 512}};
+inline constexpr Rule server_rule{.memory = {.percent = 5, .more = 1'024},
+                                  .count = {.percent = 10, .more = 8}};
+
+/// False where it is not known.
+bool is_flat(const Thirds& thirds, const Growth& allowed) noexcept;
 
 }  // namespace simba::soak

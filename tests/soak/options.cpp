@@ -24,6 +24,11 @@ std::uint64_t number(const std::string& option, const std::string& text, std::ui
   return *value;
 }
 
+/// How long a killed worker's mutexes are held at the most: their lease, and a little.
+milliseconds after_kill(const Options& options) {
+  return options.ttl() + options.transition() + support::scaled(std::chrono::seconds{1});
+}
+
 bool is_known(const std::string& option) {
   constexpr std::array options{"--store",  "--mutexes", "--processes", "--seconds", "--seed",
                                "--report", "--worker",  "--life",      "--ledger"};
@@ -42,6 +47,16 @@ milliseconds Options::ttl() const noexcept {
 
 milliseconds Options::transition() const noexcept {
   return support::scaled(std::chrono::seconds{judges_flatness() ? 6 : 1});
+}
+
+milliseconds Options::kills_end() const noexcept {
+  return std::max<milliseconds>(seconds - after_kill(*this), milliseconds{seconds} / 2);
+}
+
+milliseconds Options::end() const noexcept { return kills_end() + after_kill(*this); }
+
+milliseconds Options::release_bound() const noexcept {
+  return support::scaled(std::chrono::seconds{judges_flatness() ? 2 : 1});
 }
 
 double Options::target_rate() const noexcept {

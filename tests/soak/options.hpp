@@ -36,6 +36,16 @@ struct Options {
   std::chrono::milliseconds ttl() const noexcept;
   std::chrono::milliseconds transition() const noexcept;
 
+  /// Until when workers are killed, from the beginning. What they owned is free again by `end()`.
+  std::chrono::milliseconds kills_end() const noexcept;
+
+  /// When all workers are told to stop: `seconds`, or more where these are short for the lease.
+  std::chrono::milliseconds end() const noexcept;
+
+  /// Within which nothing is held any more, once all workers have stopped. Much shorter than what
+  /// is left of any lease then, so that only a release explains it.
+  std::chrono::milliseconds release_bound() const noexcept;
+
   /// From one time that a contender begins to contend to the next, on the average: so long that all
   /// of them together make about `target_rate()` ownerships a second.
   std::chrono::milliseconds cycle() const noexcept;

@@ -15,15 +15,28 @@ std::string counts(const Thirds& thirds) {
   return thirds.known ? fmt::format("{} / {}", thirds.first, thirds.last) : "?";
 }
 
+std::string grew(const char* who, const Judged& process) {
+  return fmt::format("{} grew: memory {} MiB, threads {}, descriptors {}\n", who,
+                     mebibytes(process.memory), counts(process.threads),
+                     counts(process.descriptors));
+}
+
+std::string in_words(const Growth& growth, const char* unit) {
+  if (growth.percent == 0 && growth.more == 0) return "at all";
+  return fmt::format("by more than {} % + {}{}", growth.percent, growth.more, unit);
+}
+
+std::string in_words(const Rule& rule) {
+  return fmt::format("in memory {}, in threads or descriptors {}", in_words(rule.memory, " KiB"),
+                     in_words(rule.count, ""));
+}
+
 void judge_processes(const Outcome& outcome, std::string& text) {
   for (const Judged& worker : outcome.workers) {
-    if (worker.flat()) continue;
-    text +=
-        fmt::format("a worker grew: memory {} MiB, threads {}, descriptors {}\n",
-                    mebibytes(worker.memory), counts(worker.threads), counts(worker.descriptors));
+    if (!worker.flat(worker_rule)) text += grew("a worker", worker);
   }
-  if (outcome.server && !memory_is_flat(outcome.server->memory)) {
-    text += fmt::format("the server grew: memory {} MiB\n", mebibytes(outcome.server->memory));
+  if (outcome.server && !outcome.server->flat(server_rule)) {
+    text += grew("the server", *outcome.server);
   }
 }
 
@@ -67,13 +80,14 @@ std::string report(const Outcome& outcome, const Options& options) {
       counts(outcome.connections.value_or(Thirds{})), outcome.left_held, word);
   text += fmt::format(
       "\nPairs are the first and the last third; of the {} workers that are never killed, the one "
-      "that grew most. Seed {}.\nRule: {}.\n",
-      outcome.workers.size(), options.seed, flatness_rule);
-  text +=
-      "Of the server only its memory is judged: it keeps threads and descriptors for connections, "
-      "of which a worker that has just begun has fewer. What would leak shows in the descriptors "
-      "of "
-      "the workers, and in connections that are left at the end.\n";
+      "that grew most. Seed {}.\n"
+      "Rule: after a warm-up of a sixth of the time, the median of the last third is not above "
+      "that of the first: of a worker {}; of the server {} (it has some for each connection, and a "
+      "worker that has just begun has fewer).\n"
+      "Left held: what has an owner {} ms after all workers have stopped. A lease lasts {} ms, and "
+      "nobody is killed within the last one.\n",
+      outcome.workers.size(), options.seed, in_words(worker_rule), in_words(server_rule),
+      options.release_bound().count(), (options.ttl() + options.transition()).count());
   if (!options.judges_flatness()) {
     text += "Not judged here: flatness, for which less than 60 s are too short.\n";
   }

@@ -24,7 +24,7 @@ struct Outcome {
   std::optional<Judged> server{};
   std::optional<Thirds> connections{};
   std::size_t never_owned = 0;  ///< mutexes
-  std::size_t left_held = 0;    ///< mutexes, one lease after the end
+  std::size_t left_held = 0;    ///< mutexes, when all workers have stopped
   std::int64_t left_connections = 0;
   std::string faults{};  ///< what must not be, a line each
 };

@@ -140,24 +140,37 @@ std::vector<Sample> line(std::int64_t first, std::int64_t last) {
 TEST(SoakFlatness, LeavesTheWarmUpOut) {
   auto samples = line(100, 100);
   for (int i = 0; i < 10; ++i) samples[static_cast<std::size_t>(i)].value = i;
-  EXPECT_TRUE(count_is_flat(thirds_of(samples, 60)));
+  EXPECT_TRUE(is_flat(thirds_of(samples, 60), worker_rule.count));
 }
 
-TEST(SoakFlatness, SeesOneThreadMore) {
+TEST(SoakFlatness, SeesOneThreadMoreOfAWorker) {
   auto samples = line(7, 7);
   for (std::size_t i = 45; i <= 60; ++i) samples[i].value = 8;
-  EXPECT_FALSE(count_is_flat(thirds_of(samples, 60)));
+  EXPECT_FALSE(is_flat(thirds_of(samples, 60), worker_rule.count));
 }
 
-TEST(SoakFlatness, AllowsMemoryFivePerCentAndOneMebibyte) {
-  EXPECT_TRUE(memory_is_flat({.first = 20'000, .last = 20'000 + 1'000 + 1'024, .known = true}));
-  EXPECT_FALSE(memory_is_flat({.first = 20'000, .last = 20'001 + 1'000 + 1'024, .known = true}));
-  EXPECT_FALSE(memory_is_flat(thirds_of(line(20'000, 30'000), 60)));
+TEST(SoakFlatness, AllowsAServerTenPerCentAndEightThreads) {
+  EXPECT_TRUE(is_flat({.first = 100, .last = 118, .known = true}, server_rule.count));
+  EXPECT_FALSE(is_flat({.first = 100, .last = 119, .known = true}, server_rule.count));
+}
+
+TEST(SoakFlatness, AllowsMemoryOfAWorkerTwoPerCentAndHalfAMebibyte) {
+  constexpr Growth allowed = worker_rule.memory;
+  EXPECT_TRUE(is_flat({.first = 20'000, .last = 20'000 + 400 + 512, .known = true}, allowed));
+  EXPECT_FALSE(is_flat({.first = 20'000, .last = 20'001 + 400 + 512, .known = true}, allowed));
+  EXPECT_FALSE(is_flat(thirds_of(line(20'000, 23'000), 60), allowed));
+}
+
+TEST(SoakFlatness, AllowsMemoryOfAServerFivePerCentAndOneMebibyte) {
+  constexpr Growth allowed = server_rule.memory;
+  EXPECT_TRUE(is_flat({.first = 20'000, .last = 20'000 + 1'000 + 1'024, .known = true}, allowed));
+  EXPECT_FALSE(is_flat({.first = 20'000, .last = 20'001 + 1'000 + 1'024, .known = true}, allowed));
+  EXPECT_FALSE(is_flat(thirds_of(line(20'000, 30'000), 60), allowed));
 }
 
 TEST(SoakFlatness, WithoutSamplesNothingIsFlat) {
-  EXPECT_FALSE(count_is_flat(thirds_of({}, 60)));
-  EXPECT_FALSE(memory_is_flat(thirds_of(line(1, 1), 1'000)));
+  EXPECT_FALSE(is_flat(thirds_of({}, 60), server_rule.count));
+  EXPECT_FALSE(is_flat(thirds_of(line(1, 1), 1'000), server_rule.memory));
 }
 
 TEST(SoakVerdict, NamesWhatIsWrong) {
@@ -170,6 +183,27 @@ TEST(SoakVerdict, NamesWhatIsWrong) {
   outcome.left_held = 3;
   EXPECT_THAT(verdict(outcome, options), HasSubstr("3 mutexes are left held"));
   EXPECT_THAT(report(outcome, options), HasSubstr("**bad**"));
+}
+
+TEST(SoakVerdict, JudgesThreadsAndDescriptorsOfTheServerToo) {
+  const Options options;
+  const Judged flat{.memory = {9, 9, true}, .threads = {5, 5, true}, .descriptors = {9, 9, true}};
+  Outcome outcome{.seconds = 600, .ownerships = 9, .kills = 2, .workers = {flat}, .server = flat};
+  outcome.server->threads.last = 13;
+  EXPECT_THAT(verdict(outcome, options), IsEmpty());
+  outcome.server->threads.last = 14;
+  EXPECT_THAT(verdict(outcome, options), HasSubstr("the server grew"));
+  outcome.server = flat;
+  outcome.server->descriptors.last = 18;
+  EXPECT_THAT(verdict(outcome, options), HasSubstr("the server grew"));
+}
+
+TEST(SoakVerdict, SaysWhatItGoesBy) {
+  const std::string text = report(Outcome{.seconds = 600}, Options{});
+  EXPECT_THAT(text, HasSubstr("of a worker in memory by more than 2 % + 512 KiB, in threads or "
+                              "descriptors at all;"));
+  EXPECT_THAT(text, HasSubstr("in memory by more than 5 % + 1024 KiB, in threads or descriptors by "
+                              "more than 10 % + 8 ("));
 }
 
 TEST(SoakVerdict, IsNeitherGoodNorBadWhereItWasInterrupted) {
@@ -192,6 +226,19 @@ TEST(SoakOptions, SayWhatIsWrong) {
   EXPECT_EQ(complaint({"--store"}), "\"--store\" has no value");
   EXPECT_EQ(complaint({"--seed", "1"}), "--store is missing");
   EXPECT_TRUE(parse_options({"--help"}).help);
+}
+
+TEST(SoakOptions, LeaveTimeForTheLeasesOfTheKilledBeforeTheEndAndNoneForOthersAfterIt) {
+  for (const std::chrono::seconds seconds : {5s, 12s, 59s, 60s, 600s}) {
+    const Options options{.seconds = seconds};
+    const auto lease = options.ttl() + options.transition();
+    EXPECT_GT(options.end() - options.kills_end(), lease);
+    EXPECT_GE(options.kills_end(), seconds / 2);
+    EXPECT_GE(options.end(), seconds);
+    // Owners renew at 60 % of the ttl, so this much is left at least.
+    EXPECT_LE(options.release_bound() * 2, options.ttl() * 4 / 10 + options.transition());
+  }
+  EXPECT_EQ(Options{}.end(), 600s);
 }
 
 TEST(SoakOptions, AreTheSameForAWorker) {
