@@ -15,12 +15,13 @@ constexpr nanoseconds rounding = 3us;
 }  // namespace
 
 std::string_view name_of(Rule rule) noexcept {
-  constexpr std::array names{
-      "none",           "two-owners",          "deadline",      "token-order",
-      "callback-order", "callback-after-stop", "early-release", "silent-loss",
-      "kept-grant",     "late-renewal",        "no-owner",      "leak",
-      "slow-stop",      "wrong-view",          "late-return",   "work-order",
-      "lost-update",    "internal-error",      "standstill"};
+  constexpr std::array names{"none",          "two-owners",     "deadline",
+                             "token-order",   "callback-order", "callback-after-stop",
+                             "early-release", "silent-loss",    "kept-grant",
+                             "late-renewal",  "no-owner",       "leak",
+                             "slow-stop",     "wrong-view",     "late-return",
+                             "work-order",    "lost-update",    "internal-error",
+                             "standstill",    "early-loss",     "overlooked-loss"};
   return names.at(static_cast<std::size_t>(rule));
 }
 
@@ -65,7 +66,11 @@ void Checker::look(const Host& host) {
     if (owner) {
       const FencingToken token = party->service->fencing_token();
       if (!party->owner || token != party->token) begun(*party, token);
-      if (std::exchange(party->news, false)) check_deadline(*party);
+      if (std::exchange(party->news, false)) {
+        party->lease_end = party->service->mutex_state().after().local_lease().transition_at;
+        check_alone(*party);
+        check_deadline(*party);
+      }
     } else if (party->owner) {
       ended(*party);
     }
@@ -80,15 +85,12 @@ void Checker::begun(Party& party, FencingToken token) {
   party.token = token;
   party.lost = party.service->lost();
   party.granted = party.heard_given;
+  party.lease_end = LocalTime::min();
+  party.refused = false;
+  party.let_go = false;
   scene_.trace.event(scene_.world.now(), party.host->name(), "{} OWNS m{} with token {}", party.id,
                      party.mutex, token);
-  for (const Party* other : mutex.parties) {
-    if (other == &party || other->service == nullptr || other->host->crashed()) continue;
-    if (!other->service->is_owner() || excused(*other) || excused(party)) continue;
-    fail(Rule::two_owners, fmt::format("m{} is owned by {} and by {} at the same time, each by its "
-                                       "own clock",
-                                       party.mutex, words(*other), words(party)));
-  }
+  check_alone(party);
   if (token <= mutex.top_token && !excused(party)) {
     fail(Rule::token_order, fmt::format("{} owns m{}, but token {} was there before", words(party),
                                         party.mutex, mutex.top_token));
@@ -96,7 +98,29 @@ void Checker::begun(Party& party, FencingToken token) {
   mutex.top_token = std::max(mutex.top_token, token);
 }
 
+void Checker::check_alone(const Party& party) {
+  for (const Party* other : mutexes_[party.mutex].parties) {
+    if (other == &party || other->service == nullptr || other->host->crashed()) continue;
+    if (!other->service->is_owner() || excused(*other) || excused(party)) continue;
+    fail(Rule::two_owners, fmt::format("m{} is owned by {} and by {} at the same time, each by its "
+                                       "own clock",
+                                       party.mutex, words(*other), words(party)));
+  }
+}
+
+/// Trouble with the store alone takes no ownership away.
+void Checker::check_reason(const Party& party) {
+  const bool wanted = !party.let_go && party.service != nullptr && !party.host->crashed();
+  if (party.kind != Party::Kind::candidate || !wanted || party.refused) return;
+  if (party.host->local_now() >= party.lease_end) return;
+  fail(Rule::early_loss,
+       fmt::format("{} owns m{} no longer, though its lease lasts until {} and the store has not "
+                   "refused to renew it",
+                   words(party), party.mutex, show(party.host->true_time(party.lease_end))));
+}
+
 void Checker::ended(Party& party) {
+  check_reason(party);
   party.owner = false;
   scene_.trace.event(scene_.world.now(), party.host->name(), "{} owns m{} no longer (token {})",
                      party.id, party.mutex, party.token);
@@ -155,6 +179,21 @@ void Checker::heard(const Host& host, const std::string& id, LocalTime sent, Loc
   party->heard_given = std::max(party->heard_given, given);
 }
 
+void Checker::renewal_answered(const Host& host, const std::string& id, LocalTime given,
+                               FencingToken token) {
+  Party* party = find(host, id);
+  if (party == nullptr || !party->owner || given < party->granted || token >= party->token) return;
+  party->refused = true;
+  const auto check = [this, party, lost = party->token, paused = host.paused_in_all()] {
+    if (party->host->crashed() || party->host->paused_in_all() != paused) return;
+    if (!party->owner || party->token != lost) return;
+    fail(Rule::overlooked_loss, fmt::format("{} still owns m{}, though the store has answered that "
+                                            "it does not",
+                                            words(*party), party->mutex));
+  };
+  scene_.world.at(scene_.world.now() + unhurried, check);
+}
+
 void Checker::nudged(const Host& host, const std::string& id) {
   if (Party* party = find(host, id)) party->news = true;
 }
@@ -176,11 +215,11 @@ bool Checker::unwanted(const Party& party) const {
 }
 
 // It is given back at once, or by what comes after it under the same id, as soon as a request of
-// that one is over. Where no message was in trouble the server knows it then.
+// that one is over. Where no message was in trouble since before the stop the server knows it then.
 void Checker::grant_arrived(const Host& host, const std::string& id, FencingToken token) {
   Party* party = find(host, id);
   if (party == nullptr || !unwanted(*party)) return;
-  const LocalTime calm = scene_.world.now() - plan_.request_timeout - plan_.retry_max;
+  const LocalTime calm = party->stopped_at - plan_.request_timeout - plan_.retry_max;
   const nanoseconds paused = host.paused_in_all();
   const auto check = [this, party, token, calm, paused] {
     if (!unwanted(*party) || party->host->paused_in_all() != paused) return;

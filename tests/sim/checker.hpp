@@ -39,6 +39,8 @@ enum class Rule {
   lost_update,          ///< on a resource that checks tokens
   internal_error,       ///< the library says so itself
   standstill,           ///< things happen without end while no time passes
+  early_loss,           ///< an ownership ends though nothing speaks against it
+  overlooked_loss,      ///< the store has said that it is not the owner, and it still is
 };
 
 /// What messages take in peace, and threads to wake up, several times over.
@@ -62,6 +64,9 @@ struct Party {
   FencingToken token = 0;
   std::stop_token lost{};
   LocalTime granted = LocalTime::min();  ///< when the store said so
+  LocalTime lease_end{};                 ///< by its own clock, at the least
+  bool refused = false;                  ///< the store has said since that it is not the owner
+  bool let_go = false;                   ///< it was stopped since
 
   // What its ownership rests on: the newest word of the store that has reached it.
   LocalTime heard_sent = LocalTime::min();   ///< when it was asked for
@@ -75,6 +80,8 @@ struct Party {
   bool stopped = true;           ///< no callback may begin
   bool excused_turn = false;     ///< a callback was dropped because another took too long
   LocalTime stop_began = never;  ///< while it runs
+  LocalTime stopped_at{};        ///< when stop() returned last
+  std::size_t starts = 0;        ///< how often it has begun to contend
   LocalTime contends_since = never;
 };
 
@@ -100,6 +107,9 @@ class Checker {
   /// The store's word on its own lease has reached a contender, under that token.
   void heard(const Host& host, const std::string& id, LocalTime sent, LocalTime given,
              FencingToken token);
+  /// A renewal was answered: the contender owns under that token, or not at all (0).
+  void renewal_answered(const Host& host, const std::string& id, LocalTime given,
+                        FencingToken token);
   /// A notice has reached a contender.
   void nudged(const Host& host, const std::string& id);
   /// A grant that it has asked or waited for is about to reach a contender, or has just reached it.
@@ -114,6 +124,8 @@ class Checker {
   /// The present record, and the true moment at which its lease ends.
   std::function<const Record&(std::size_t mutex)> record_of{};
   std::function<LocalTime(ServerTime)> server_true{};
+  /// Whether the server has that contender in its queue.
+  std::function<bool(std::size_t mutex, const std::string& contender)> queues{};
   /// When the last message of that client was lost or late.
   std::function<LocalTime(std::size_t client)> calm_since{};
 
@@ -136,6 +148,8 @@ class Checker {
             nanoseconds bound);
 
   // ---- peace -------------------------------------------------------------------------------
+  /// Those who are in a callback or work, in processes that run.
+  std::vector<const Party*> busy() const;
   void peace_begins();
   void check_owners();
   /// The library's own word on how long a take-over takes at most, and what messages take.
@@ -161,6 +175,9 @@ class Checker {
 
   void begun(Party& party, FencingToken token);
   void ended(Party& party);
+  void check_alone(const Party& party);
+  void check_reason(const Party& party);
+  void check_has_left(const Party& party);
   void check_deadline(const Party& party);
   void granted(const Record& record, std::size_t mutex);
   void released(const Call& call, const Host& caller);

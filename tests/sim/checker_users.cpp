@@ -12,6 +12,7 @@ using namespace std::chrono_literals;
 
 void Checker::contends(Party& party) {
   party.stopped = false;
+  ++party.starts;
   party.contends_since = scene_.world.now() + plan_.initial_delay;
 }
 
@@ -22,6 +23,7 @@ void Checker::started(Party& party) {
 
 void Checker::stop_begins(Party& party) {
   party.stop_began = scene_.world.now();
+  party.let_go = true;
   party.contends_since = never;
   scene_.trace.event(scene_.world.now(), party.host->name(), "{} stops", party.id);
 }
@@ -30,7 +32,25 @@ void Checker::stop_returned(Party& party) {
   if ((party.inside || party.in_callback) && drain_is_over(party)) party.excused_turn = true;
   party.stop_began = never;
   party.stopped = true;
+  party.stopped_at = scene_.world.now();
   scene_.trace.event(scene_.world.now(), party.host->name(), "{} has stopped", party.id);
+  check_has_left(party);
+}
+
+// Who has stopped is not in the queue of the server as soon as a request is over, where no message
+// was in trouble: a grant to it would help nobody. (Whoever wakes up finds its connection broken;
+// what it had sent there may come after the release.)
+void Checker::check_has_left(const Party& party) {
+  if (party.host->has_just_woken(plan_.request_timeout)) return;
+  const LocalTime calm = scene_.world.now() - plan_.request_timeout - plan_.retry_max;
+  const auto check = [this, &party, calm, paused = party.host->paused_in_all(),
+                      starts = party.starts] {
+    if (!unwanted(party) || party.host->paused_in_all() != paused || party.starts != starts) return;
+    if (calm_since(party.host->number()) >= calm || !queues(party.mutex, party.id)) return;
+    fail(Rule::leak, fmt::format("{} has stopped, but waits for m{} in the queue of the server",
+                                 words(party), party.mutex));
+  };
+  scene_.world.at(scene_.world.now() + plan_.request_timeout + unhurried, check);
 }
 
 void Checker::acquired_begins(Party& party) {
@@ -129,6 +149,14 @@ void Checker::took(const Party& party, Rule rule, std::string_view what, nanosec
 }
 
 // ---- peace ---------------------------------------------------------------------------------
+
+std::vector<const Party*> Checker::busy() const {
+  std::vector<const Party*> all;
+  for (const Party& party : parties_) {
+    if (!party.host->crashed() && party.in_callback) all.push_back(&party);
+  }
+  return all;
+}
 
 void Checker::peace_begins() { peace_since_ = scene_.world.now(); }
 

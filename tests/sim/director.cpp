@@ -26,6 +26,7 @@ Director::Director(Stage& stage)
   trouble_lasts_ = wild    ? world_.between(5min, 7min)
                    : rough ? world_.between(5min, 12min)
                            : world_.between(10min, 20min);
+  restless_ = chance(200);
   calmness_ = wild ? 2s : rough ? 10s : 60s;
   toggles_ = 200 + static_cast<int>(world_.below(500));
   violence_ = wild ? 200 : 60;
@@ -248,7 +249,9 @@ void Director::crash(std::size_t place) {
   const bool same_ids = chance(500);
   if (same_ids) network_.count(Fault::restart_same_id);
   const nanoseconds later = chance(500) ? world_.between(1ms, 50ms) : world_.between(50ms, 20s);
+  ++returning_;
   world_.at(world_.now() + later, [this, place, same_ids, &host] {
+    --returning_;
     if (ending_ || &stage_.at(place).host() != &host) return;
     Process& process = stage_.settle(place, same_ids);
     for (const auto& user : process.users) on(*user, [](User& u) { u.start(); });

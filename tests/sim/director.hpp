@@ -39,6 +39,7 @@ class Director {
   void pause(Host& host);
   void crash(std::size_t place);
   User* some_owner();
+  bool any_host_in_trouble() const;
   void crash_an_owner();
   std::string busiest() const;
   void check_views();
@@ -56,9 +57,11 @@ class Director {
   int toggles_;                       // of a thousand doings
   int violence_;                      // of a thousand doings: crashes and the like
   nanoseconds trouble_lasts_;
+  bool restless_;  // in peace, too, everyone starts and stops all the time, and messages take long
   Weather weather_{};
   std::size_t crashes_ = 0;
-  bool ending_ = false;  // nobody comes back
+  std::size_t returning_ = 0;  // processes that have crashed and will be followed by another
+  bool ending_ = false;        // nobody comes back
 };
 
 }  // namespace simba::sim

@@ -10,30 +10,51 @@ namespace simba::sim {
 
 using namespace std::chrono_literals;
 
-/// From now on nothing goes wrong any more, but for one crash; what is under way may still arrive.
+/// From now on nothing goes wrong any more, but for one crash. It begins when the last fault is
+/// over: who was paused is awake, who has crashed is back, late messages have come, slow callbacks
+/// have ended.
 void Director::make_peace() {
   stage_.trace.event(world_.now(), "-", "the faults end");
   network_.calm();
-  Mood& mood = stage_.mood;
-  const nanoseconds slowest = std::max(mood.slow_most, mood.work_most);
-  mood = Mood{};
-  const nanoseconds asleep = nanoseconds{stage_.plan.lease()} * 3 / 2;
-  go_on(weather_.late_most + dead_noticed + std::max({slowest, asleep, nanoseconds{20s}}));
+  stage_.mood = Mood{};
+  std::vector<const Party*> slow = checker_.busy();
+  const auto in_trouble = [&] {
+    std::erase_if(slow, [](const Party* party) { return !party->in_callback; });
+    return !slow.empty() || returning_ > 0 || network_.down() || any_host_in_trouble();
+  };
+  while (in_trouble() && !checker_.failed()) go_on(20ms);
   start_all();
   go_on(200ms);
   stage_.trace.event(world_.now(), "-", "peace; an owner of each mutex within {} ms",
                      checker_.owner_bound() / 1ms);
   checker_.peace_begins();
+  if (restless_) network_.weather.usual_most = 40ms;
   const LocalTime began = world_.now();
   const LocalTime crash_at = began + world_.between(0s, checker_.owner_bound() + 40s);
   bool to_crash = true;
-  while (world_.now() < began + 2 * checker_.owner_bound() + 60s && !checker_.failed()) {
+  const nanoseconds lasts = 2 * checker_.owner_bound() + (restless_ ? 300s : 60s);
+  while (world_.now() < began + lasts && !checker_.failed()) {
     go_on(500ms);
     checker_.check_owners();
-    if (chance(60)) toggle();
+    if (restless_) {
+      toggle();
+      toggle();
+    } else if (chance(60)) {
+      toggle();
+    }
     if (world_.now() >= crash_at && std::exchange(to_crash, false)) crash_an_owner();
   }
   start_all();
+}
+
+bool Director::any_host_in_trouble() const {
+  for (std::size_t place = 0; place < stage_.places(); ++place) {
+    const Host& host = stage_.at(place).host();
+    if (!host.crashed() && (host.drowsy() || network_.calm_since(host.number()) > world_.now())) {
+      return true;
+    }
+  }
+  return false;
 }
 
 /// What is owned in that process must be taken over within the bound.

@@ -232,8 +232,8 @@ void Host::crash() {
 
 void Host::revive() { actor_->thaw(); }
 
-bool Host::drowsy() const {
-  return awake_at_ != LocalTime::min() && world().now() < awake_at_ + 20ms;
+bool Host::has_just_woken(nanoseconds span) const {
+  return awake_at_ != LocalTime::min() && world().now() < awake_at_ + span;
 }
 
 }  // namespace simba::sim

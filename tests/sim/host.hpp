@@ -85,7 +85,8 @@ class Host {
   void revive();
   bool crashed() const noexcept { return crashed_; }
   /// It was paused a moment ago, so not everything that is due has run yet.
-  bool drowsy() const;
+  bool drowsy() const { return has_just_woken(std::chrono::milliseconds{20}); }
+  bool has_just_woken(nanoseconds span) const;
   nanoseconds paused_in_all() const noexcept { return paused_in_all_; }
 
   /// Users end what they do.

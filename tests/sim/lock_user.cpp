@@ -79,6 +79,7 @@ void LockUser::loop() {
     if (acquire()) work();
     close();
     party_.stopped = true;
+    party_.stopped_at = world().now();
   }
   looping_ = false;
 }

@@ -25,6 +25,9 @@ Network::Network(const Scene& scene, Checker& checker, std::size_t mutexes, Offe
       drift_ppm_{drift_ppm},
       server_{mutexes, offer} {
   checker_.record_of = [this](std::size_t mutex) -> const Record& { return server_.record(mutex); };
+  checker_.queues = [this](std::size_t mutex, const std::string& contender) {
+    return server_.waits(mutex, contender);
+  };
   checker_.calm_since = [this](std::size_t client) { return calm_since(client); };
   checker_.server_true = [this](ServerTime at) { return true_time(at); };
 }

@@ -146,6 +146,12 @@ std::size_t Server::waiters() const {
   return all;
 }
 
+bool Server::waits(std::size_t mutex, const std::string& contender) const {
+  const auto& waiters = mutexes_[mutex].waiters;
+  return std::any_of(waiters.begin(), waiters.end(),
+                     [&](const Waiter& waiter) { return waiter.contender == contender; });
+}
+
 std::string Server::any_watch() const {
   if (subscriptions_.empty()) return "";
   const Subscription& s = subscriptions_.front();

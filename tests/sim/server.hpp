@@ -80,6 +80,7 @@ class Server {
   Offer offer() const noexcept { return offer_; }
   const Record& record(std::size_t mutex) const { return mutexes_[mutex].record; }
   std::size_t waiters() const;
+  bool waits(std::size_t mutex, const std::string& contender) const;
   /// In words; empty: nobody watches.
   std::string any_watch() const;
 

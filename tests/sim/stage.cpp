@@ -152,7 +152,8 @@ Stage::Stage(std::uint64_t seed, Threads& threads, bool traced)
       network{scene, checker, mutexes, offer_of(world), drift_of(world)},
       resources(mutexes) {
   trace_head();
-  const std::size_t count = 2 + world.below(3);
+  const bool crowded = world.chance(100);
+  const std::size_t count = crowded ? 8 + world.below(5) : 2 + world.below(3);
   for (std::size_t place = 0; place < count; ++place) {
     auto& members = members_.emplace_back();
     const std::size_t size = 1 + world.below(3);
@@ -162,7 +163,7 @@ Stage::Stage(std::uint64_t seed, Threads& threads, bool traced)
       members.push_back({.kind = kind < 5   ? Party::Kind::candidate
                                  : kind < 8 ? Party::Kind::locker
                                             : Party::Kind::scheduler,
-                         .mutex = world.below(mutexes),
+                         .mutex = crowded ? 0 : world.below(mutexes),
                          .id = fmt::format("{}{}", static_cast<char>('a' + place), i),
                          .schedule = world.chance(500) ? ScheduleConfig::rate(0ms, period)
                                                        : ScheduleConfig::delay(10ms, period)});

@@ -132,10 +132,15 @@ void SimStore::answered(std::uint64_t id, const Answer& answer) {
   if (answer.record.owner == pending.contender && pending.kind != Call::Kind::release) {
     checker_.heard(host_, pending.contender, pending.sent_truly, answer.given, answer.record.token);
   }
+  const LeaseRecord told = to_record(answer);
+  if (pending.kind == Call::Kind::guard) {
+    const bool own = told.owner_id == pending.contender;
+    checker_.renewal_answered(host_, pending.contender, answer.given, own ? told.fencing_token : 0);
+  }
   const bool grant =
       pending.kind == Call::Kind::acquire && answer.record.owner == pending.contender;
   if (grant) checker_.grant_arrives(host_, pending.contender);
-  pending.handler(to_record(answer));
+  pending.handler(told);
   if (grant) checker_.grant_arrived(host_, pending.contender, answer.record.token);
 }
 

@@ -59,6 +59,7 @@ void User::destroy(std::shared_ptr<void> last) {
   timed(Rule::slow_stop, "destructor", around_.checker.stop_bound(), [&] { last.reset(); });
   party_.service = nullptr;
   party_.stopped = true;
+  party_.stopped_at = around_.host.world().now();
 }
 
 // ---- Service -------------------------------------------------------------------------------
