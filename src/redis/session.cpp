@@ -124,9 +124,10 @@ std::unique_ptr<engine::Watch> Session::watch(const engine::LeaseRequest& reques
 void Session::close() {
   context_->router->close();
   if (sentinels_) sentinels_->close();
-  io_->post([finder = finder_] {
-    if (finder) finder->close();
-  });
+  // Once only: a task that comes after the end of the thread would hold the loop that holds it.
+  if (auto finder = std::exchange(finder_, nullptr)) {
+    io_->post([finder = std::move(finder)] { finder->close(); });
+  }
   io_->stop();
 }
 

@@ -8,6 +8,7 @@
 
 #include "process/redis_contenders.hpp"
 #include "simba/locker/simba_locker.hpp"
+#include "simba/testkit/capturing_logger.hpp"
 #include "simba/testkit/recording_contender.hpp"
 #include "support/servers.hpp"
 
@@ -154,6 +155,22 @@ TEST(RedisReplicas, AnAcquisitionCountsWhenAReplicaHasItAndNotBefore) {
   servers.node(1).start();
   EXPECT_TRUE(contender.wait_for_acquisitions(1, scaled(20s))) << log->text();
   EXPECT_GT(contender.tokens().at(0), token);
+}
+
+// Whatever is left would hold the log.
+TEST(RedisWithSentinels, LeavesNothingBehindWhenItsFactoryIsGone) {
+  const RedisSentinelServers servers;
+  std::weak_ptr<Logger> log;
+  {
+    auto options = support::redis_options(servers.location(), short_contention());
+    const auto own = std::make_shared<testkit::CapturingLogger>();
+    log = own;
+    options.runtime = make_runtime({.log = own});
+    const auto factory = make_redis_factory(std::move(options));
+    SimbaLocker locker{"m", *factory};
+    locker.acquire(scaled(10s));
+  }
+  EXPECT_TRUE(eventually([&] { return log.expired(); }));
 }
 
 }  // namespace

@@ -107,6 +107,12 @@ class FakeConnection final : public Connection {
     if (const auto on_message = events_.on_message) on_message(reply);
   }
 
+  /// Lets go of everyone without a word: they may hold this connection.
+  void forget() {
+    const auto requests = std::exchange(requests_, {});
+    const auto events = std::exchange(events_, {});
+  }
+
   /// It breaks, or can not be made.
   void fail(const Error& error) {
     if (std::exchange(closed_, true)) return;
@@ -159,6 +165,13 @@ class FakeConnection final : public Connection {
 /// Every connection that was opened, the oldest first.
 class FakeConnections {
  public:
+  FakeConnections() = default;
+  ~FakeConnections() {
+    for (const auto& connection : opened) connection->forget();
+  }
+  FakeConnections(const FakeConnections&) = delete;
+  FakeConnections& operator=(const FakeConnections&) = delete;
+
   /// For the one under test; it must not be used when this object is gone.
   OpenConnection opener() {
     return [this](Endpoint endpoint, std::shared_ptr<const ConnectionSettings> settings,

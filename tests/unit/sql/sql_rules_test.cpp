@@ -55,6 +55,9 @@ class RowInTrouble final : public engine::LeaseStore {
     return std::make_unique<engine::Watch>();  // every hint is lost
   }
 
+  /// Forgets what is under way, which holds those who have asked for it.
+  void end() { const auto timers = std::exchange(timers_, {}); }
+
  private:
   bool chance(int percent) { return std::uniform_int_distribution{0, 99}(random_) < percent; }
   milliseconds up_to(milliseconds most) {
@@ -165,6 +168,7 @@ RulesOutcome play(std::uint64_t seed, Rules rules) {
     }
   }
   for (const auto& service : services) service->close();
+  store->end();
   return outcome;
 }
 

@@ -29,6 +29,11 @@ class StoreFixture : public testing::Test {
   using Request = ScriptedClient::Request;
   using Answers = std::vector<engine::LeaseAnswer>;
 
+  /// Requests without an answer hold the store, which holds the client.
+  ~StoreFixture() override {
+    for (const auto& made : connector->clients) std::exchange(made->requests, {});
+  }
+
   void use(const ZooKeeperOptions& options) {
     attachment.reset();
     store = std::make_shared<ZooKeeperStore>(checked_settings(options), connector, world.runtime());
