@@ -212,9 +212,12 @@ void add_waits(StoreResult& result, const Store& store, const Story& story,
     if (after > waits.bound) {
       complain(after, "after", fault.counts_from);
     }
-    waits.during_bound = fault.lane == -1 ? 0 : store.one_bound.count();
+    const bool may_hold_up =
+        store.paused_holds_up && fault.kind.find("paused") != std::string::npos;
+    const bool bounded = fault.lane != -1 && !may_hold_up;
+    waits.during_bound = bounded ? store.one_bound.count() : 0;
     waits.during = fault.alone ? std::max(waits.during, during) : waits.during;
-    if (fault.alone && fault.lane != -1 && during > waits.during_bound) {
+    if (fault.alone && bounded && during > waits.during_bound) {
       complain(during, "during", fault.begin);
     }
   }

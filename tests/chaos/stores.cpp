@@ -64,9 +64,11 @@ Store sqlite(const LeaseTimes& times) {
           .bound = take_over(times) + support::scaled(machine),
           .bound_text = fmt::format("lease, drift, jitter, request time-out; {}", machine_text),
           .one_bound = take_over(times) + support::scaled(machine),
+          .paused_holds_up = true,
           .notes =
               "No server and no network. All processes have one clock, the machine's, so none "
-              "runs fast or slow."};
+              "runs fast or slow. Who is paused while it writes holds the lock of the file: there "
+              "is no bound until it goes on."};
 }
 
 Store sql(const LeaseTimes& times, std::string name,
