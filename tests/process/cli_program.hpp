@@ -9,6 +9,7 @@
 #include <optional>
 #include <spawn.h>
 #include <sstream>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <sys/wait.h>
@@ -139,6 +140,8 @@ class CliProgram {
       found = std::stoi(text.substr(at + name.size() + 2));
       return true;
     });
+    // A signal to the process 0 would reach the tests themselves.
+    if (found <= 0) throw std::runtime_error{"the program has not told the number of " + name};
     return found;
   }
 

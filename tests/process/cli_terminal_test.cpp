@@ -1,10 +1,12 @@
 // simba run on a terminal: who may read from it, and whom its keys reach.
+#include <cerrno>
 #include <csignal>
 #include <fcntl.h>
 #include <poll.h>
 #include <pty.h>
 #include <string>
 #include <sys/wait.h>
+#include <system_error>
 #include <unistd.h>
 
 #include <gtest/gtest.h>
@@ -27,6 +29,8 @@ class OnTerminal {
     for (auto& word : words) argv.push_back(word.data());
     argv.push_back(nullptr);
     process_ = ::forkpty(&terminal_, nullptr, nullptr, nullptr);
+    // Signals to the process -1 would reach every process.
+    if (process_ < 0) throw std::system_error{errno, std::generic_category(), "forkpty"};
     if (process_ == 0) {
       ::setenv("TERM", "xterm", 1);  // NOLINT(concurrency-mt-unsafe): one thread
       ::execv(argv[0], argv.data());
