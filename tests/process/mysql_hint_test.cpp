@@ -314,6 +314,11 @@ TEST(MySqlHints, CostAFewStatementsASecondAtMost) {
         "null")
         << first;
   }
+  EXPECT_EQ(
+      console.value("SELECT COUNT(*) FROM information_schema.processlist WHERE user = 'simba' "
+                    "AND id <> CONNECTION_ID()"),
+      "3")
+      << "the session and two that wait";
 }
 
 }  // namespace

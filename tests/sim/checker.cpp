@@ -215,17 +215,17 @@ bool Checker::unwanted(const Party& party) const {
 }
 
 // It is given back at once, or by what comes after it under the same id, as soon as a request of
-// that one is over. Where no message was in trouble since before the stop the server knows it then.
+// that one is over. Where no message was in trouble, now or at the stop, the server knows it then.
 void Checker::grant_arrived(const Host& host, const std::string& id, FencingToken token) {
   Party* party = find(host, id);
   if (party == nullptr || !unwanted(*party)) return;
-  const LocalTime calm = party->stopped_at - plan_.request_timeout - plan_.retry_max;
+  const LocalTime calm = scene_.world.now() - plan_.request_timeout - plan_.retry_max;
   const nanoseconds paused = host.paused_in_all();
   const auto check = [this, party, token, calm, paused] {
     if (!unwanted(*party) || party->host->paused_in_all() != paused) return;
     const Record& record = record_of(party->mutex);
-    const bool still =
-        record.token == token && names(record, *party) && calm_since(party->host->number()) < calm;
+    const bool still = record.token == token && names(record, *party) &&
+                       calm_since(party->host->number()) < calm && !party->stopped_in_trouble;
     if (party->gives_back && !still) return;
     fail(Rule::kept_grant, fmt::format("m{} was granted with token {} to {}, which has stopped and "
                                        "{}",

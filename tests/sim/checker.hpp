@@ -80,8 +80,8 @@ struct Party {
   bool stopped = true;           ///< no callback may begin
   bool excused_turn = false;     ///< a callback was dropped because another took too long
   LocalTime stop_began = never;  ///< while it runs
-  LocalTime stopped_at{};        ///< when stop() returned last
-  std::size_t starts = 0;        ///< how often it has begun to contend
+  bool stopped_in_trouble = false;  ///< a message of its last stop may have got lost or be late
+  std::size_t starts = 0;           ///< how often it has begun to contend
   LocalTime contends_since = never;
 };
 
@@ -135,6 +135,8 @@ class Checker {
   void contends(Party& party);
   void stop_begins(Party& party);
   void stop_returned(Party& party);
+  /// No callback of it may begin any more. Part of `stop_returned`.
+  void has_stopped(Party& party);
   void acquired_begins(Party& party);
   void released_begins(Party& party);
   void callback_ends(Party& party, bool released);

@@ -52,6 +52,7 @@ class CheckerTest : public testing::Test {
   CheckerTest() {
     checker_.record_of = [this](std::size_t) -> const Record& { return record_; };
     checker_.server_true = [](ServerTime at) { return LocalTime{at}; };
+    checker_.queues = [this](std::size_t, const std::string& id) { return queued_ == id; };
     checker_.calm_since = [this](std::size_t) { return calm_since_; };
     first_.service = &first_service_;
     second_.service = &second_service_;
@@ -88,6 +89,7 @@ class CheckerTest : public testing::Test {
   TalkingService first_service_;
   TalkingService second_service_;
   Record record_;
+  std::string queued_;
   LocalTime calm_since_ = LocalTime::min();
 };
 

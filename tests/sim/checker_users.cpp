@@ -31,22 +31,27 @@ void Checker::stop_begins(Party& party) {
 void Checker::stop_returned(Party& party) {
   if ((party.inside || party.in_callback) && drain_is_over(party)) party.excused_turn = true;
   party.stop_began = never;
-  party.stopped = true;
-  party.stopped_at = scene_.world.now();
+  has_stopped(party);
   scene_.trace.event(scene_.world.now(), party.host->name(), "{} has stopped", party.id);
   check_has_left(party);
+}
+
+void Checker::has_stopped(Party& party) {
+  party.stopped = true;
+  party.stopped_in_trouble = calm_since(party.host->number()) >=
+                             scene_.world.now() - plan_.request_timeout - plan_.retry_max;
 }
 
 // Who has stopped is not in the queue of the server as soon as a request is over, where no message
 // was in trouble: a grant to it would help nobody. (Whoever wakes up finds its connection broken;
 // what it had sent there may come after the release.)
 void Checker::check_has_left(const Party& party) {
-  if (party.host->has_just_woken(plan_.request_timeout)) return;
-  const LocalTime calm = scene_.world.now() - plan_.request_timeout - plan_.retry_max;
-  const auto check = [this, &party, calm, paused = party.host->paused_in_all(),
+  if (party.stopped_in_trouble || party.host->has_just_woken(plan_.request_timeout)) return;
+  const LocalTime stopped = scene_.world.now();
+  const auto check = [this, &party, stopped, paused = party.host->paused_in_all(),
                       starts = party.starts] {
     if (!unwanted(party) || party.host->paused_in_all() != paused || party.starts != starts) return;
-    if (calm_since(party.host->number()) >= calm || !queues(party.mutex, party.id)) return;
+    if (calm_since(party.host->number()) >= stopped || !queues(party.mutex, party.id)) return;
     fail(Rule::leak, fmt::format("{} has stopped, but waits for m{} in the queue of the server",
                                  words(party), party.mutex));
   };

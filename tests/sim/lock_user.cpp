@@ -78,8 +78,7 @@ void LockUser::loop() {
     if (around_.mood.quiet || wants_end_ || around_.host.ending) continue;
     if (acquire()) work();
     close();
-    party_.stopped = true;
-    party_.stopped_at = world().now();
+    around_.checker.has_stopped(party_);
   }
   looping_ = false;
 }

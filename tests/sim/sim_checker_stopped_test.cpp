@@ -100,6 +100,62 @@ TEST_F(StoppedCheckerTest, AStopBehindACallbackBeyondItsLimitExcusesATurn) {
   EXPECT_FALSE(checker_.failed()) << checker_.what();
 }
 
+TEST_F(StoppedCheckerTest, OneThatHasStoppedAndIsStillInTheQueueIsFound) {
+  checker_.started(first_);
+  checker_.stop_begins(first_);
+  checker_.stop_returned(first_);
+  queued_ = "a";
+  pass(wait_);
+  EXPECT_EQ(checker_.rule(), Rule::leak);
+}
+
+TEST_F(StoppedCheckerTest, OneThatHasStoppedInTroubleMayStayInTheQueue) {
+  calm_since_ = world_.now();
+  checker_.started(first_);
+  checker_.stop_begins(first_);
+  checker_.stop_returned(first_);
+  queued_ = "a";
+  pass(wait_);
+  EXPECT_FALSE(checker_.failed()) << checker_.what();
+}
+
+TEST_F(StoppedCheckerTest, AnOwnershipThatEndsBeforeItsLeaseWithoutAReasonIsFound) {
+  first_service_.own(5);
+  look();
+  first_.lease_end = one_.local_now() + plan_.lease();
+  first_service_.owner = false;
+  look();
+  EXPECT_EQ(checker_.rule(), Rule::early_loss);
+}
+
+TEST_F(StoppedCheckerTest, AnOwnershipThatEndsWithItsLeaseOrBecauseTheStoreRefusedHasAReason) {
+  for (const bool refused : {true, false}) {
+    first_service_.own(refused ? 5 : 6);
+    look();
+    first_.lease_end = one_.local_now() + plan_.lease();
+    refused ? checker_.renewal_answered(one_, "a", world_.now(), 0) : pass(plan_.lease());
+    first_service_.owner = false;
+    look();
+  }
+  EXPECT_FALSE(checker_.failed()) << checker_.what();
+}
+
+TEST_F(StoppedCheckerTest, AnOwnerThatGoesOnAfterTheStoreHasRefusedToRenewIsFound) {
+  first_service_.own(5);
+  look();
+  checker_.renewal_answered(one_, "a", world_.now(), 0);
+  pass(wait_);
+  EXPECT_EQ(checker_.rule(), Rule::overlooked_loss);
+}
+
+TEST_F(StoppedCheckerTest, ARenewalUnderTheSameTokenIsNoRefusal) {
+  first_service_.own(5);
+  look();
+  checker_.renewal_answered(one_, "a", world_.now(), 5);
+  pass(wait_);
+  EXPECT_FALSE(checker_.failed()) << checker_.what();
+}
+
 TEST_F(StoppedCheckerTest, WorkThatBeginsWhenItsSchedulerIsGoneIsFound) {
   first_.service = nullptr;
   EXPECT_FALSE(checker_.work_begins(first_));

@@ -58,8 +58,7 @@ void User::destroy(std::shared_ptr<void> last) {
   // Until its end the service says whether it owns.
   timed(Rule::slow_stop, "destructor", around_.checker.stop_bound(), [&] { last.reset(); });
   party_.service = nullptr;
-  party_.stopped = true;
-  party_.stopped_at = around_.host.world().now();
+  around_.checker.has_stopped(party_);
 }
 
 // ---- Service -------------------------------------------------------------------------------
