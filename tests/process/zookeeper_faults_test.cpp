@@ -157,7 +157,7 @@ TEST_F(ZooKeeperFaults, ASessionThatIsEndedByForceIsRevokedAndANewOneContendsAne
   const auto node = console_.node(node_of("m") + "/" + console_.children(node_of("m")).at(0));
   ASSERT_TRUE(node);
 
-  mine.proxy.black_hole();  // else it might take its session back before it is ended
+  mine.proxy.black_hole();  // else it would fight for its session
   console_.end_session(node->owner);
   EXPECT_EQ(nodes(), 0U) << "the session lives on: the test does not show what it should";
   mine.proxy.mend();

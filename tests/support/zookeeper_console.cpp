@@ -40,7 +40,8 @@ void ignore_event(zhandle_t* /*handle*/, int /*type*/, int /*state*/, const char
                   void* /*context*/) {}
 void ignore_log(const char* /*message*/) {}
 
-/// Returns when the session is there, or it is sure that it does not come: then null.
+/// Returns when the session is there, or the servers have refused it for good: then null. Throws if
+/// neither comes.
 zhandle_t* connect(const std::string& servers, std::chrono::milliseconds session_timeout,
                    const clientid_t* id) {
   zhandle_t* handle =
@@ -50,8 +51,12 @@ zhandle_t* connect(const std::string& servers, std::chrono::milliseconds session
     return nullptr;
   }
   for (const auto deadline = Clock::now() + limit; ::zoo_state(handle) != ZOO_CONNECTED_STATE;) {
-    if (::is_unrecoverable(handle) != ZOK || Clock::now() > deadline) {
+    const bool refused = ::is_unrecoverable(handle) != ZOK;
+    if (refused || Clock::now() > deadline) {
       ::zookeeper_close(handle);
+      if (!refused) {
+        throw std::runtime_error{fmt::format("{} do not answer", servers)};
+      }
       return nullptr;
     }
     std::this_thread::sleep_for(std::chrono::milliseconds{1});
@@ -217,9 +222,9 @@ void ZooKeeperConsole::end_session(std::int64_t session) {
   if (theirs == nullptr) {
     throw std::runtime_error{fmt::format("there is no session {:x}", session)};
   }
-  const int code = ::zookeeper_close(theirs);
-  if (code != ZOK) {
-    throw std::runtime_error{fmt::format("end session {:x}: {}", session, zerror(code))};
+  // Its user may take it back before the request to end it is read, so ask until it is gone.
+  for (; theirs != nullptr; theirs = connect(servers_, limit, &id)) {
+    ::zookeeper_close(theirs);
   }
   sync();
 }
