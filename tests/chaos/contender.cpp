@@ -125,7 +125,6 @@ void wait_for_the_end() {
 
 void run(const ContenderSettings& settings, RecordWriter& lock_record) {
   const auto& files = settings.files;
-  const auto name = settings.which.name();
   const auto lane = static_cast<std::size_t>(settings.which.lane);
   const auto log = std::make_shared<FileLogger>(files.log(settings.which));
   const SharedPage<Status> status{files.status()};
@@ -134,7 +133,7 @@ void run(const ContenderSettings& settings, RecordWriter& lock_record) {
   FencedLog work_resource{files.resource(1)};
 
   const auto factory = make_factory(settings.url, {.runtime = make_runtime({.log = log})});
-  RecordedContender contender{fmt::format("{}@{}", name, ::getpid()), log, lock_record};
+  RecordedContender contender{settings.which.id(), log, lock_record};
   const auto service = factory->create_mutex_contend_service(contender);
 
   // The work asks for the token of its scheduler, which is there only when it has been made.
@@ -147,7 +146,7 @@ void run(const ContenderSettings& settings, RecordWriter& lock_record) {
                           count_up(work_resource, own->fencing_token(), 2ms);
                         }
                       },
-                      {.contender_id = fmt::format("{}-work@{}", name, ::getpid())}};
+                      {.contender_id = settings.which.id() + "-work"}};
   leads.store(&scheduler.contend_service());
   {
     const Sampler lock_sampler{*service, lock_record, status->sights[lane][0].owned_at};

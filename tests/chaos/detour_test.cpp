@@ -1,5 +1,8 @@
 #include <cstdio>
 #include <string>
+#include <sys/socket.h>
+#include <unistd.h>
+#include <vector>
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -36,15 +39,17 @@ TEST(ChaosDetour, SaysWhenTheTableIsFull) {
   EXPECT_FALSE(table->add(1'000, 1));
 }
 
-TEST(ChaosDetour, LeadsAProgramThatKnowsNothingOfItToTheProxy) {
+class ChaosDetourOfProgram : public ::testing::TestWithParam<const char*> {};
+
+TEST_P(ChaosDetourOfProgram, LeadsThereThoughTheProgramKnowsNothingOfIt) {
   support::TemporaryFolder folder;
   const auto file = folder.path() / "detours";
   const SharedPage<DetourTable> table{file};
   const support::FaultProxy proxy{"127.0.0.1", nowhere};
   const auto connect = [&] {
     const auto command =
-        fmt::format("SIMBA_DETOURS={} LD_PRELOAD={} bash -c 'exec 3<>/dev/tcp/127.0.0.1/{}' 2>&1",
-                    file.string(), SIMBA_CHAOS_DETOUR, nowhere);
+        fmt::format("SIMBA_DETOURS={} LD_PRELOAD={} bash -c 'exec 3<>/dev/tcp/{}/{}' 2>&1",
+                    file.string(), SIMBA_CHAOS_DETOUR, GetParam(), nowhere);
     FILE* const stream = ::popen(command.c_str(), "r");
     return stream == nullptr ? -1 : ::pclose(stream);
   };
@@ -54,6 +59,19 @@ TEST(ChaosDetour, LeadsAProgramThatKnowsNothingOfItToTheProxy) {
   EXPECT_EQ(connect(), 0);
   EXPECT_TRUE(support::eventually([&] { return proxy.counters().connections == 1; }));
 }
+
+/// As most programs connect, and as Java does. Where the machine has no IPv6, nobody has sockets of
+/// it.
+std::vector<const char*> addresses() {
+  const int socket = ::socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  if (socket == -1) {
+    return {"127.0.0.1"};
+  }
+  ::close(socket);
+  return {"127.0.0.1", "::ffff:127.0.0.1"};
+}
+
+INSTANTIATE_TEST_SUITE_P(Addresses, ChaosDetourOfProgram, ::testing::ValuesIn(addresses()));
 
 }  // namespace
 }  // namespace simba::chaos

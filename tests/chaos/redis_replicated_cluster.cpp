@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "chaos/node_ways.hpp"
 #include "chaos/round_files.hpp"
 #include "chaos/servers.hpp"
 #include "support/patience.hpp"
@@ -62,18 +63,31 @@ Self parse_self(const std::string& nodes) {
   throw std::runtime_error{"a node of the cluster does not know itself"};
 }
 
-/// Three masters, each with a replica that takes over when it has been gone for two seconds.
+/// Three masters, each with a replica that takes over when it has been gone for two seconds. Nodes
+/// reach each other by proxies.
 class ReplicatedCluster final : public Servers {
  public:
-  ReplicatedCluster() {
+  explicit ReplicatedCluster(const Stage& stage)
+      : ways_{stage.open_folder, 2 * support::RedisClusterServers::size},
+        masters_{settings(), [&](std::size_t node) { ways_.join_by_environment(node); }} {
     for (std::size_t i = 0; i < masters_.size; ++i) {
       nodes_.push_back(&masters_.node(i));
     }
     for (std::size_t i = 0; i < masters_.size; ++i) {
+      ways_.join_by_environment(nodes_.size());
       replicas_.push_back(std::make_unique<Server>(
           support::ServerOptions{"redis-cluster-node", support::Tls::off, settings()}));
       nodes_.push_back(replicas_.back().get());
       join(*replicas_.back(), masters_.node(i));
+    }
+    for (std::size_t i = 0; i < nodes_.size(); ++i) {
+      ways_.lead(i, nodes_[i]->port());
+      ways_.lead(i, support::cluster_bus_port(nodes_[i]->port()));
+    }
+    // They are connected without proxies still.
+    for (auto* const node : nodes_) {
+      await_order();
+      node->restart();
     }
     await_order();
   }
@@ -110,6 +124,11 @@ class ReplicatedCluster final : public Servers {
     }
     const auto id = self_of(*holder).id;
     return *find([&](const Self& self) { return self.follows == id; });
+  }
+
+  std::vector<support::FaultProxy*> ways_to(std::string_view role) override {
+    const auto node = std::find(nodes_.begin(), nodes_.end(), &with_role(role));
+    return ways_.of(static_cast<std::size_t>(node - nodes_.begin()));
   }
 
   void await_order() override {
@@ -190,7 +209,8 @@ class ReplicatedCluster final : public Servers {
     return found;
   }
 
-  support::RedisClusterServers masters_{settings()};
+  NodeWays ways_;
+  support::RedisClusterServers masters_;
   std::vector<std::unique_ptr<Server>> replicas_;
   std::vector<Server*> nodes_;
   const int slot_ = std::stoi(RedisConsole{masters_.node(0).location()}.value(
@@ -199,8 +219,8 @@ class ReplicatedCluster final : public Servers {
 
 }  // namespace
 
-std::unique_ptr<Servers> open_redis_cluster_replicas(const Stage& /*stage*/) {
-  return std::make_unique<ReplicatedCluster>();
+std::unique_ptr<Servers> open_redis_cluster_replicas(const Stage& stage) {
+  return std::make_unique<ReplicatedCluster>(stage);
 }
 
 }  // namespace simba::chaos

@@ -1,6 +1,8 @@
 #include "chaos/server_faults.hpp"
 
+#include <algorithm>
 #include <functional>
+#include <stdexcept>
 #include <utility>
 
 #include <fmt/format.h>
@@ -84,6 +86,10 @@ FaultKind cut_off_from_servers(const std::string& name, const std::string& role,
           .begin =
               [role](const Scene& scene, ChaosRandom& /*random*/) {
                 const auto ways = scene.servers.ways_to(role);
+                if (std::all_of(ways.begin(), ways.end(),
+                                [](auto* way) { return way->counters().open == 0; })) {
+                  throw std::runtime_error{"no server uses the ways to the " + role};
+                }
                 for (auto* const way : ways) {
                   way->black_hole();
                 }

@@ -148,6 +148,7 @@ Store redis_cluster_replicas(const LeaseTimes& times) {
   store.open = open_redis_cluster_replicas;
   store.faults = group_faults(times);
   append(store.faults, main_server_faults("master", "holder", times.lease(), times.lease() * 3));
+  store.faults.push_back(cut_off_from_servers("master", "holder", times.lease()));
   append(store.faults, server_faults("replica", "replica", times.lease(), times.lease() * 2));
   store.faults.push_back(server_wall_clock_slewed(times.lease(), half_drift(times)));
   allow_two_owners_at_fail_overs(store, times);
@@ -179,6 +180,7 @@ Store zookeeper_ensemble(const LeaseTimes& times) {
   store.open = open_zookeeper_ensemble;
   store.faults = group_faults(times);
   append(store.faults, main_server_faults("leader", "leader", times.lease(), times.lease() * 3));
+  store.faults.push_back(cut_off_from_servers("leader", "leader", times.lease()));
   store.faults.push_back(cut_off_from_servers("follower", "follower", times.lease()));
   append(store.faults, server_faults("follower", "follower", times.lease(), times.lease() * 2));
   store.faults.push_back(server_steady_clock_slewed(times.lease(), half_drift(times)));

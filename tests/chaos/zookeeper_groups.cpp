@@ -1,12 +1,9 @@
-#include <array>
-#include <cstdlib>
 #include <stdexcept>
 
 #include <fmt/format.h>
 
-#include "chaos/detour_table.hpp"
+#include "chaos/node_ways.hpp"
 #include "chaos/servers.hpp"
-#include "chaos/shared_page.hpp"
 #include "support/patience.hpp"
 #include "support/zookeeper_servers.hpp"
 
@@ -48,23 +45,15 @@ std::uint16_t quorum_port(std::uint16_t client_port) {
   return static_cast<std::uint16_t>(std::stoi(answer.substr(begin + key.size())));
 }
 
-/// Each node follows each other one by a proxy of its own. They elect a leader without proxies.
+/// Nodes follow each other by proxies. They elect a leader without.
 class ZooKeeperGroup final : public Servers {
  public:
   explicit ZooKeeperGroup(const Stage& stage)
-      : servers_{{}, [&](std::size_t node) { use_own_table(stage, node); }} {
-    for (std::size_t to = 0; to < size; ++to) {
-      const auto port = quorum_port(servers_.node(to).port());
-      for (std::size_t from = 0; from < size; ++from) {
-        if (from == to) {
-          continue;
-        }
-        auto& way = ways_.at(from * size + to);
-        way = std::make_unique<support::FaultProxy>("127.0.0.1", port);
-        if (!(*tables_.at(from))->add(port, way->port())) {
-          throw std::runtime_error{"too many servers for the table of detours"};
-        }
-      }
+      : ways_{stage.open_folder, size}, servers_{{}, [&](std::size_t node) {
+                                                   ways_.join_by_environment(node);
+                                                 }} {
+    for (std::size_t node = 0; node < size; ++node) {
+      ways_.lead(node, quorum_port(servers_.node(node).port()));
     }
     // They are connected without proxies still.
     for (std::size_t i = 0; i < size; ++i) {
@@ -81,10 +70,9 @@ class ZooKeeperGroup final : public Servers {
     return servers_.node(role == "leader" ? leader : follower_of(leader));
   }
 
-  /// Of a follower, to its leader.
-  std::vector<support::FaultProxy*> ways_to(std::string_view /*role*/) override {
+  std::vector<support::FaultProxy*> ways_to(std::string_view role) override {
     const auto leader = servers_.leader();
-    return {ways_.at(follower_of(leader) * size + leader).get()};
+    return role == "leader" ? ways_.of(leader) : ways_.between(follower_of(leader), leader);
   }
 
   void await_order() override {
@@ -95,18 +83,10 @@ class ZooKeeperGroup final : public Servers {
 
  private:
   static constexpr std::size_t size = support::ZooKeeperEnsemble::size;
-  using Table = SharedPage<DetourTable>;
 
   static std::size_t follower_of(std::size_t leader) { return (leader + 1) % size; }
 
-  void use_own_table(const Stage& stage, std::size_t node) {
-    const auto file = fmt::format("{}/detours-{}", stage.open_folder, node);
-    tables_.at(node) = std::make_unique<Table>(file);
-    ::setenv("SIMBA_DETOURS", file.c_str(), 1);
-  }
-
-  std::array<std::unique_ptr<Table>, size> tables_;
-  std::array<std::unique_ptr<support::FaultProxy>, size * size> ways_;
+  NodeWays ways_;
   support::ZooKeeperEnsemble servers_;
 };
 

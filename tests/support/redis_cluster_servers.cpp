@@ -54,8 +54,12 @@ std::uint16_t cluster_bus_port(std::uint16_t port) {
   return static_cast<std::uint16_t>(port - 12'000);
 }
 
-RedisClusterServers::RedisClusterServers(const std::vector<std::string>& arguments) {
+RedisClusterServers::RedisClusterServers(const std::vector<std::string>& arguments,
+                                         const std::function<void(std::size_t)>& before_node) {
   for (std::size_t i = 0; i < size; ++i) {
+    if (before_node) {
+      before_node(i);
+    }
     nodes_.push_back(
         std::make_unique<Server>(ServerOptions{"redis-cluster-node", Tls::off, arguments}));
     RedisConsole console{nodes_.back()->location()};

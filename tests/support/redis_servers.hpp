@@ -31,7 +31,10 @@ class RedisClusterServers {
  public:
   static constexpr std::size_t size = 3;
 
-  explicit RedisClusterServers(const std::vector<std::string>& arguments = {});
+  /// `before_node` runs before each node is launched, with its index: what it puts into the
+  /// environment reaches that node.
+  explicit RedisClusterServers(const std::vector<std::string>& arguments = {},
+                               const std::function<void(std::size_t)>& before_node = {});
 
   /// All nodes.
   Location location() const;
