@@ -108,8 +108,8 @@ std::optional<int> wait_for_mutex(Candidate& candidate, Signals& signals, const 
       if (signal == SIGTSTP) ::raise(SIGSTOP);
     }
     const nanoseconds waited = clock->now() - begun;
-    check(candidate, news, patience, waited);
     notes.tell(news, waited);
+    check(candidate, news, patience, waited);
 
     nanoseconds wake_at = notes.next();
     if (patience.limit && *patience.limit > 0ms) wake_at = std::min(wake_at, {*patience.limit});

@@ -164,7 +164,11 @@ std::optional<Child::Event> Child::next() {
   // It is stopped, most likely. Without it the kernel and we do its work.
   if (make_system_clock()->now() >= overdue_at_) ::kill(guardian_, SIGKILL);
   Report report;
-  const auto size = ::recv(channel_, &report, sizeof report, MSG_DONTWAIT);
+  auto size = ::recv(channel_, &report, sizeof report, MSG_DONTWAIT);
+  // It has ended without reading our last order. What it has said before is still there.
+  if (size < 0 && errno == ECONNRESET) {
+    size = ::recv(channel_, &report, sizeof report, MSG_DONTWAIT);
+  }
   if (size < 0 && (errno == EAGAIN || errno == EINTR)) return std::nullopt;
   if (size <= 0) return end_unguarded();
   switch (report.kind) {
@@ -190,7 +194,7 @@ std::optional<Child::Event> Child::next() {
 
 /// The kernel has killed CMD with its guardian; what else there is has become our child.
 Child::Event Child::end_unguarded() noexcept {
-  Event event{.value = SIGKILL, .unguarded = true};
+  Event event{.value = SIGKILL, .forced = overdue_at_ != never, .unguarded = true};
   // The guardian is gone, or about to be: nothing new comes from it.
   while (guardian_ > 0 && ::waitpid(guardian_, nullptr, 0) < 0 && errno == EINTR) {
   }

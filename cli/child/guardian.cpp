@@ -42,11 +42,17 @@ void close_private_descriptors(const GuardianPlan& plan) noexcept {
   }
 }
 
-/// The child: becomes CMD.
+void send_report(const GuardianPlan& plan, const Report& report) noexcept {
+  ::send(plan.channel, &report, sizeof report, MSG_NOSIGNAL);
+}
+
+/// The child: becomes CMD. It tells its number itself, so that simba knows it before CMD does
+/// anything, also where the guardian is killed in that moment.
 [[noreturn]] void become_command(const GuardianPlan& plan, pid_t guardian, int failure) noexcept {
   ::setpgid(0, 0);
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (::getppid() != guardian) ::_exit(1);
+  send_report(plan, {.kind = Report::Kind::forked, .value = ::getpid()});
   if (plan.terminal >= 0) ::tcsetpgrp(plan.terminal, ::getpid());
   if (plan.input >= 0) ::dup2(plan.input, STDIN_FILENO);
   if (!plan.ignores_pipe) ::signal(SIGPIPE, SIG_DFL);
@@ -74,9 +80,7 @@ class Guardian {
   void look_at_clock() noexcept;
   bool all_is_gone() noexcept;
   void end(Nanoseconds kill_after) noexcept;
-  void report(const Report& report) const noexcept {
-    ::send(plan_.channel, &report, sizeof report, MSG_NOSIGNAL);
-  }
+  void report(const Report& report) const noexcept { send_report(plan_, report); }
   void signal_group(int number) const noexcept { ::kill(-group_, number); }
   Nanoseconds lease_end() const noexcept { return plan_.shared->lease_end.load(); }
 
@@ -133,7 +137,6 @@ bool Guardian::start() noexcept {
   ::close(failure[1]);
   failure_ = failure[0];
   starting_ = true;
-  report({.kind = Report::Kind::forked, .value = group_});
   return true;
 }
 

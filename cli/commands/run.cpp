@@ -169,6 +169,7 @@ class Run {
                    described("survivors"));
     }
     bool lost = ending_ || end.forced;
+    if (ending_ && !started_) tell_loss("CMD was ended while it was started");
     if (!told_loss_ && (end.forced || is_lost())) {  // the guardian may have known first
       tell_loss(end.forced ? "CMD is ended" : "CMD has ended");
       lost = lost || on_loss_ == OnLoss::terminate;

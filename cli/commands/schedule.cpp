@@ -62,7 +62,11 @@ class Worker {
     } catch (const Failure& e) {
       object["exit_code"] = to_int(e.code());
       object["message"] = e.what();
-      output_.note(e.what(), object);
+      if (leaving_ && e.code() == ExitCode::lost) {  // it was told to end before CMD ran
+        output_.event(object);
+      } else {
+        output_.note(e.what(), object);
+      }
     }
   }
 
