@@ -72,6 +72,7 @@ void Checker::look(const Host& host) {
         check_deadline(*party);
       }
     } else if (party->owner) {
+      check_signal(*party);
       ended(*party);
     }
   }
@@ -106,6 +107,13 @@ void Checker::check_alone(const Party& party) {
                                        "own clock",
                                        party.mutex, words(*other), words(party)));
   }
+}
+
+/// Who asks afresh is told at once, also before any timer has run.
+void Checker::check_signal(const Party& party) {
+  if (party.service == nullptr || party.service->lost().stop_requested()) return;
+  fail(Rule::silent_loss,
+       fmt::format("who asks {} afresh is not told that m{} is lost", words(party), party.mutex));
 }
 
 /// Trouble with the store alone takes no ownership away.
@@ -252,14 +260,14 @@ void Checker::executed(const Call& call, const Host& caller, const Record& befor
   }
   const bool asked_and_got = call.kind == Call::Kind::acquire && after.owner == call.contender;
   const bool changed = after.owner != before.owner || after.token != before.token;
-  if (!after.owner.empty() && (asked_and_got || changed)) granted(after, call.mutex);
+  if (!after.owner.empty() && (asked_and_got || changed)) granted(before, after, call.mutex);
   if (call.kind == Call::Kind::guard && !changed && before != after) {
     scene_.trace.event(now, "server", "renews m{} for {} until {}", call.mutex, after.owner,
                        show(server_true(after.transition_at)));
   }
 }
 
-void Checker::granted(const Record& record, std::size_t number) {
+void Checker::granted(const Record& before, const Record& record, std::size_t number) {
   Mutex& mutex = mutexes_[number];
   scene_.trace.event(scene_.world.now(), "server", "grants m{} to {} with token {}", number,
                      record.owner, record.token);
@@ -271,6 +279,7 @@ void Checker::granted(const Record& record, std::size_t number) {
   mutex.top_granted = std::max(mutex.top_granted, record.token);
   for (const Party* party : mutex.parties) {
     if (party->id == record.owner || party->host->crashed()) continue;
+    if (party->id == before.owner) check_wind_up(*party, before);
     if (!party->lost.stop_possible() || party->lost.stop_requested() || excused(*party)) continue;
     if (party->service != nullptr && party->service->is_owner()) {
       fail(Rule::two_owners, fmt::format("the server grants m{} to {} while {} owns it by its own "
@@ -282,6 +291,20 @@ void Checker::granted(const Record& record, std::size_t number) {
                                           number, record.owner, words(*party)));
     }
   }
+}
+
+/// Who is stopped as the owner keeps its lease while it winds up, where nothing keeps it from that.
+void Checker::check_wind_up(const Party& party, const Record& last) {
+  if (!party.inside || party.stop_began == never || !party.owned_at_stop) return;
+  if (party.kind == Party::Kind::locker || party.excused_turn) return;
+  if (drain_is_over(party) || excused(party)) return;
+  const LocalTime in_trouble =
+      server_true(last.transition_at) - plan_.lease() - plan_.request_timeout;
+  if (party.host->has_just_woken(scene_.world.now() - in_trouble)) return;
+  if (calm_since(party.host->number()) >= in_trouble) return;
+  fail(Rule::early_release,
+       fmt::format("the server grants m{} on while {} winds up: its lease was not renewed",
+                   party.mutex, words(party)));
 }
 
 void Checker::released(const Call& call, const Host& caller) {

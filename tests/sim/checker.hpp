@@ -80,6 +80,7 @@ struct Party {
   bool stopped = true;           ///< no callback may begin
   bool excused_turn = false;     ///< a callback was dropped because another took too long
   LocalTime stop_began = never;  ///< while it runs
+  bool owned_at_stop = false;    ///< when that began
   bool stopped_in_trouble = false;  ///< a message of its last stop may have got lost or be late
   std::size_t starts = 0;           ///< how often it has begun to contend
   LocalTime contends_since = never;
@@ -178,10 +179,12 @@ class Checker {
   void begun(Party& party, FencingToken token);
   void ended(Party& party);
   void check_alone(const Party& party);
+  void check_signal(const Party& party);
   void check_reason(const Party& party);
   void check_has_left(const Party& party);
   void check_deadline(const Party& party);
-  void granted(const Record& record, std::size_t mutex);
+  void granted(const Record& before, const Record& record, std::size_t mutex);
+  void check_wind_up(const Party& party, const Record& last);
   void released(const Call& call, const Host& caller);
   Party* find(const Host& host, const std::string& id) const;
   bool forgotten(LocalTime at) const;

@@ -28,7 +28,9 @@ class TalkingService final : public MutexContendService {
   MutexContender& contender() const noexcept override { return contender_; }
   bool is_owner() const noexcept override { return owner; }
   bool is_in_ttl() const noexcept override { return owner; }
-  std::stop_token lost() const override { return signal.get_token(); }
+  std::stop_token lost() const override {
+    return owner || !tells_losses ? signal.get_token() : lost_.get_token();
+  }
   FencingToken fencing_token() const noexcept override { return token; }
 
   void own(FencingToken with) {
@@ -38,11 +40,17 @@ class TalkingService final : public MutexContendService {
   }
 
   bool owner = false;
+  bool tells_losses = true;
   FencingToken token = 0;
   std::stop_source signal;
   MutexState state;
 
  private:
+  const std::stop_source lost_ = [] {
+    std::stop_source source;
+    source.request_stop();
+    return source;
+  }();
   mutable testkit::RecordingContender contender_{"m0", "x"};
 };
 

@@ -23,6 +23,7 @@ void Checker::started(Party& party) {
 
 void Checker::stop_begins(Party& party) {
   party.stop_began = scene_.world.now();
+  party.owned_at_stop = party.service != nullptr && party.service->is_owner();
   party.let_go = true;
   party.contends_since = never;
   scene_.trace.event(scene_.world.now(), party.host->name(), "{} stops", party.id);

@@ -100,6 +100,46 @@ TEST_F(StoppedCheckerTest, AStopBehindACallbackBeyondItsLimitExcusesATurn) {
   EXPECT_FALSE(checker_.failed()) << checker_.what();
 }
 
+/// A grant to another one while an owner that was stopped winds up.
+class WindUpCheckerTest : public CheckerTest {
+ protected:
+  WindUpCheckerTest() {
+    checker_.started(first_);
+    first_service_.own(1);
+    look();
+    checker_.acquired_begins(first_);
+    checker_.callback_ends(first_, false);
+    checker_.stop_begins(first_);
+    first_service_.signal.request_stop();
+    first_service_.owner = false;
+    look();
+    checker_.released_begins(first_);
+    pass(1s);
+  }
+
+  void grant_on() {
+    checker_.executed(call(Call::Kind::acquire, second_), other_, held_by(first_, 1),
+                      held_by(second_, 2));
+  }
+};
+
+TEST_F(WindUpCheckerTest, IsFound) {
+  grant_on();
+  EXPECT_EQ(checker_.rule(), Rule::early_release);
+}
+
+TEST_F(WindUpCheckerTest, IsAllRightWhereMessagesWereInTrouble) {
+  calm_since_ = world_.now();
+  grant_on();
+  EXPECT_FALSE(checker_.failed()) << checker_.what();
+}
+
+TEST_F(WindUpCheckerTest, IsAllRightBeyondTheDrainLimit) {
+  pass(plan_.drain_limit);
+  grant_on();
+  EXPECT_FALSE(checker_.failed()) << checker_.what();
+}
+
 TEST_F(StoppedCheckerTest, OneThatHasStoppedAndIsStillInTheQueueIsFound) {
   checker_.started(first_);
   checker_.stop_begins(first_);

@@ -132,6 +132,15 @@ TEST_F(CheckerTest, AGrantBesideAnOwnerIsFoundAlsoInAPausedProcess) {
   EXPECT_EQ(checker_.rule(), Rule::two_owners);
 }
 
+TEST_F(CheckerTest, ALossThatIsNotToldToWhoAsksAfreshIsFound) {
+  first_service_.own(1);
+  look();
+  first_service_.owner = false;
+  first_service_.tells_losses = false;
+  look();
+  EXPECT_EQ(checker_.rule(), Rule::silent_loss);
+}
+
 TEST_F(CheckerTest, ACallbackAfterStopIsFound) {
   checker_.started(first_);
   checker_.acquired_begins(first_);

@@ -57,6 +57,7 @@ TEST_F(LeaseContendServiceTest, APausedProcessIsNotOwnerOnWakingBeforeAnythingEl
   runtime_.clock().advance(1h);  // no timer and no task has run since
   EXPECT_FALSE(a.service->is_owner());
   EXPECT_FALSE(a.service->is_in_ttl());
+  EXPECT_TRUE(a.service->lost().stop_requested());
 }
 
 TEST_F(LeaseContendServiceTest, GoesOnAsOwnerWhenTheStoreComesBackWithinTheLease) {
