@@ -14,8 +14,8 @@ endif()
 add_library(simba_test_support STATIC ${support_sources})
 # Of the library only what it needs: it must not depend on Simba.
 add_executable(simba-test-server ${supervisor_sources})
-foreach(name IN ITEMS test_server_main location server redis_console redis_cluster_servers
-    redis_sentinel_servers zookeeper_servers)
+foreach(name IN ITEMS test_server_main free_ports location process_state server redis_console
+    redis_cluster_servers redis_sentinel_servers zookeeper_servers)
   target_sources(simba-test-server PRIVATE "${PROJECT_SOURCE_DIR}/tests/support/${name}.cpp")
 endforeach()
 foreach(target IN ITEMS simba_test_support simba-test-server)
@@ -185,7 +185,7 @@ if(LUA_FOUND)
   target_link_libraries(simba_rules PUBLIC ${LUA_LIBRARIES})
 endif()
 if(unit_tests)
-  simba_add_test_program(simba-unit-tests LABEL unit TIMEOUT 60 SOURCES ${unit_tests})
+  simba_add_test_program(simba-unit-tests LABEL unit TIMEOUT 300 SOURCES ${unit_tests})
   target_link_libraries(simba-unit-tests PRIVATE simba_rules $<TARGET_NAME_IF_EXISTS:simba_cli>)
 endif()
 

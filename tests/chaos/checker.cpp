@@ -43,13 +43,14 @@ std::vector<Ownership> ownerships_of(const std::vector<Record>& records) {
 }
 
 std::vector<Overlap> find_overlaps(const std::vector<Ownership>& ownerships,
-                                   const std::vector<Period>& excuses) {
+                                   const Excuses& excuses) {
   std::vector<Overlap> found;
   const Ownership* latest = nullptr;  // of those so far, the one that ends last
   for (const auto& one : ownerships) {
     const auto length = latest == nullptr ? 0 : std::min(latest->end, one.end) - one.begin;
     if (length > 0) {
-      found.push_back({*latest, one, length, is_within(excuses, one.begin)});
+      const bool excused = length <= excuses.longest && is_within(excuses.periods, one.begin);
+      found.push_back({*latest, one, length, excused});
     }
     if (latest == nullptr || one.end > latest->end) {
       latest = &one;
@@ -71,7 +72,8 @@ std::vector<std::string> find_wrong_tokens(const std::vector<Ownership>& ownersh
     });
     const Ownership* highest = nullptr;  // of those before it
     for (auto before = ownerships.begin(); before != one; ++before) {
-      const bool counts = pair == overlaps.end() || !same(pair->first, *before);
+      const bool counts =
+          pair == overlaps.end() || !same(pair->first, *before) || before->token == one->token;
       if (counts && (highest == nullptr || before->token > highest->token)) {
         highest = &*before;
       }
@@ -182,13 +184,13 @@ std::vector<std::string> find_early_callbacks(const std::vector<Record>& records
   return found;
 }
 
-Findings check(const Evidence& evidence, const std::vector<Period>& excuses, std::int64_t origin) {
+Findings check(const Evidence& evidence, const Excuses& excuses, std::int64_t origin) {
   Findings findings;
   const auto ownerships = ownerships_of(evidence.records);
   findings.ownerships = ownerships.size();
   findings.overlaps = find_overlaps(ownerships, excuses);
   findings.tokens = find_wrong_tokens(ownerships, findings.overlaps, origin);
-  findings.callbacks = find_early_callbacks(evidence.records, excuses, origin);
+  findings.callbacks = find_early_callbacks(evidence.records, excuses.periods, origin);
   for (const auto& record : evidence.records) {
     for (auto& text : find_wrong_callbacks(record, origin)) {
       findings.callbacks.push_back(std::move(text));

@@ -31,6 +31,13 @@ struct Period {
   std::int64_t end = 0;
 };
 
+/// When there may be two owners: where the second begins in one of the periods, and both own for
+/// no longer than allowed, in nanoseconds. They still have different tokens, in any order.
+struct Excuses {
+  std::vector<Period> periods{};
+  std::int64_t longest = 0;
+};
+
 /// What is wrong with it. The moments in texts are seconds since `origin`.
 struct Findings {
   std::size_t ownerships = 0;
@@ -46,10 +53,9 @@ struct Findings {
 /// All ownerships in the order in which they began; what one contender had by one token is one.
 std::vector<Ownership> ownerships_of(const std::vector<Record>& records);
 
-/// These take what `ownerships_of` gives. Overlaps that begin in one of the periods are excused;
-/// the order of tokens does not matter between the two of such an overlap.
+/// These take what `ownerships_of` gives.
 std::vector<Overlap> find_overlaps(const std::vector<Ownership>& ownerships,
-                                   const std::vector<Period>& excuses = {});
+                                   const Excuses& excuses = {});
 std::vector<std::string> find_wrong_tokens(const std::vector<Ownership>& ownerships,
                                            const std::vector<Overlap>& overlaps,
                                            std::int64_t origin);
@@ -75,7 +81,7 @@ std::vector<std::string> find_early_callbacks(const std::vector<Record>& records
                                               const std::vector<Period>& excuses,
                                               std::int64_t origin);
 
-Findings check(const Evidence& evidence, const std::vector<Period>& excuses, std::int64_t origin);
+Findings check(const Evidence& evidence, const Excuses& excuses, std::int64_t origin);
 
 /// "c3.0 token 17 from 3.204 to 4.001 s"
 std::string describe(const Ownership& ownership, std::int64_t origin);

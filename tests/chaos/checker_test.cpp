@@ -23,8 +23,9 @@ Evidence evidence(std::vector<Record> records, std::vector<FencedEntry> uses = {
   return {.mutex = "m", .records = std::move(records), .uses = std::move(uses)};
 }
 
-Findings findings_of(const Evidence& evidence, const std::vector<Period>& excuses = {}) {
-  return check(evidence, excuses, 0);
+Findings findings_of(const Evidence& evidence, const std::vector<Period>& excuses = {},
+                     std::int64_t longest = 1'000) {
+  return check(evidence, {excuses, longest}, 0);
 }
 
 /// As an owner with this token does it.
@@ -92,6 +93,19 @@ TEST(ChaosChecker, ExcusesTwoOwnersOnlyWhereTheSecondBeginsInATimeThatIsAllowed)
   EXPECT_TRUE(excused({20, 25}));
   EXPECT_FALSE(excused({0, 19}));
   EXPECT_FALSE(excused({21, 60}));
+}
+
+TEST(ChaosChecker, ExcusesTwoOwnersNoLongerThanAllowed) {
+  const auto both = evidence(
+      {record("a", "begins 1 10\nlasts 1 30\n"), record("b", "begins 2 20\nlasts 2 50\n")});
+  EXPECT_TRUE(findings_of(both, {{20, 20}}, 10).overlaps.at(0).excused);
+  EXPECT_FALSE(findings_of(both, {{20, 20}}, 9).overlaps.at(0).excused);
+}
+
+TEST(ChaosChecker, DoesNotExcuseTwoOwnersWithTheSameToken) {
+  const auto both = evidence(
+      {record("a", "begins 5 10\nlasts 5 30\n"), record("b", "begins 5 20\nlasts 5 50\n")});
+  EXPECT_THAT(findings_of(both, {{20, 20}}).tokens, SizeIs(1));
 }
 
 TEST(ChaosChecker, SkipsTheOrderOfTokensBetweenTheTwoOfAnExcusedOverlapOnly) {

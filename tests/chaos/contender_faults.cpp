@@ -1,5 +1,6 @@
 #include "chaos/contender_faults.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include <fmt/format.h>
@@ -7,6 +8,7 @@
 #include "chaos/clock_line.hpp"
 #include "chaos/crew.hpp"
 #include "chaos/raw_clock.hpp"
+#include "support/patience.hpp"
 
 namespace simba::chaos {
 
@@ -67,7 +69,10 @@ void add_process_faults(std::vector<FaultKind>& kinds, std::chrono::milliseconds
     auto& crew = scene.crew;
     const int lane = choose(crew, random);
     crew.pause(lane);
-    return on(lane, [&crew, lane] { crew.resume(lane); });
+    auto running = on(lane, [&crew, lane] { crew.resume(lane); });
+    running.holds_up_all = crew.holds_file_lock(lane);
+    running.what += running.holds_up_all ? ", with the lock of a file" : "";
+    return running;
   };
   kinds.push_back({.name = "contender paused within its lease",
                    .shortest = lease / 10,
@@ -80,6 +85,32 @@ void add_process_faults(std::vector<FaultKind>& kinds, std::chrono::milliseconds
                    .basic = true});
 }
 
+std::uint64_t cuts_on(Crew& crew, int lane) {
+  std::uint64_t sum = 0;
+  for (auto* const way : crew.ways(lane)) {
+    sum += way->counters().cuts;
+  }
+  return sum;
+}
+
+/// Lasts until one was lost; one that another fault keeps from asking loses none.
+FaultKind reply_lost(std::chrono::milliseconds lease) {
+  return {.name = "reply lost", .begin = [lease](const Scene& scene, ChaosRandom& random) {
+            auto& crew = scene.crew;
+            const int lane = choose(crew, random);
+            const auto before = cuts_on(crew, lane);
+            for (auto* const way : crew.ways(lane)) {
+              way->cut_next_reply();
+            }
+            return on(lane, [&crew, lane, before, lease] {
+              support::within(lease, [&] { return cuts_on(crew, lane) > before; });
+              for (auto* const way : crew.ways(lane)) {
+                way->mend();
+              }
+            });
+          }};
+}
+
 void add_network_faults(std::vector<FaultKind>& kinds, std::chrono::milliseconds lease) {
   const auto black_hole = [](FaultProxy& way, ChaosRandom&) { way.black_hole(); };
   kinds.push_back(on_ways("contender cut off within its lease", lease / 10, lease / 2, black_hole));
@@ -90,8 +121,7 @@ void add_network_faults(std::vector<FaultKind>& kinds, std::chrono::milliseconds
                           [](FaultProxy& way, ChaosRandom&) { way.cut(); }));
   kinds.push_back(on_ways("connections reset", 0ms, 0ms,
                           [](FaultProxy& way, ChaosRandom&) { way.reset_all(); }));
-  kinds.push_back(on_ways("reply lost", lease / 10, lease / 2,
-                          [](FaultProxy& way, ChaosRandom&) { way.cut_next_reply(); }));
+  kinds.push_back(reply_lost(lease));
   kinds.push_back(
       on_ways("network slow", lease / 2, lease * 2, [](FaultProxy& way, ChaosRandom& random) {
         way.delay(std::chrono::milliseconds{10 + random() % 240});
@@ -99,21 +129,33 @@ void add_network_faults(std::vector<FaultKind>& kinds, std::chrono::milliseconds
   kinds.push_back({.name = "all contenders cut off past their leases",
                    .shortest = lease + 200ms,
                    .longest = lease * 3 / 2,
-                   .begin = [](const Scene& scene, ChaosRandom&) {
-                     auto& crew = scene.crew;
-                     for (int lane = 0; lane < crew.size(); ++lane) {
-                       for (auto* const way : crew.ways(lane)) {
-                         way->black_hole();
-                       }
-                     }
-                     return Running{.lane = -1, .what = "all ways", .end = [&crew] {
-                                      for (int lane = 0; lane < crew.size(); ++lane) {
-                                        for (auto* const way : crew.ways(lane)) {
-                                          way->mend();
-                                        }
-                                      }
-                                    }};
-                   }});
+                   .begin =
+                       [](const Scene& scene, ChaosRandom&) {
+                         auto& crew = scene.crew;
+                         for (int lane = 0; lane < crew.size(); ++lane) {
+                           for (auto* const way : crew.ways(lane)) {
+                             way->black_hole();
+                           }
+                         }
+                         return Running{.lane = -1, .what = "all ways", .end = [&crew] {
+                                          for (int lane = 0; lane < crew.size(); ++lane) {
+                                            for (auto* const way : crew.ways(lane)) {
+                                              way->mend();
+                                            }
+                                          }
+                                        }};
+                       },
+                   .leaves_no_owner = true});
+}
+
+/// One on which there is a connection, where there is any.
+FaultProxy* choose_used(std::vector<FaultProxy*> ways, ChaosRandom& random) {
+  const auto unused = std::partition(ways.begin(), ways.end(),
+                                     [](FaultProxy* way) { return way->counters().open != 0; });
+  if (unused != ways.begin()) {
+    ways.erase(unused, ways.end());
+  }
+  return ways.at(random() % ways.size());
 }
 
 /// The contender must find its way to another one.
@@ -123,8 +165,7 @@ FaultKind cut_off_from_one_server(std::chrono::milliseconds lease) {
           .longest = lease * 2,
           .begin = [](const Scene& scene, ChaosRandom& random) {
             const int lane = choose(scene.crew, random);
-            const auto ways = scene.crew.ways(lane);
-            auto* const way = ways.at(random() % ways.size());
+            auto* const way = choose_used(scene.crew.ways(lane), random);
             way->black_hole();
             return on(lane, [way] { way->mend(); });
           }};

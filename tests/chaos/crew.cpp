@@ -9,6 +9,7 @@
 
 #include "chaos/raw_clock.hpp"
 #include "support/patience.hpp"
+#include "support/process_state.hpp"
 
 namespace simba::chaos {
 
@@ -112,7 +113,13 @@ void Crew::start(int lane) {
       support::ChildProcess::EndSignals::blocked);
 }
 
-void Crew::pause(int lane) { at(lane).process->signal(SIGSTOP); }
+void Crew::pause(int lane) {
+  const auto& process = *at(lane).process;
+  process.signal(SIGSTOP);
+  support::eventually([&] { return support::is_stopped(process.id()); });
+}
+
+bool Crew::holds_file_lock(int lane) { return support::holds_file_lock(at(lane).process->id()); }
 
 void Crew::resume(int lane) { at(lane).process->signal(SIGCONT); }
 

@@ -48,8 +48,12 @@ class Crew {
   /// A new process in the place of one that was killed.
   void start(int lane);
 
+  /// Returns when it stands still.
   void pause(int lane);
   void resume(int lane);
+
+  /// Whether the process may be writing to a file while no other one may, as SQLite does.
+  bool holds_file_lock(int lane);
 
   /// All ways of the process to the servers.
   std::vector<support::FaultProxy*> ways(int lane);

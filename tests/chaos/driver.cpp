@@ -7,6 +7,7 @@
 
 #include "chaos/crew.hpp"
 #include "chaos/raw_clock.hpp"
+#include "chaos/servers.hpp"
 #include "support/patience.hpp"
 
 namespace simba::chaos {
@@ -16,6 +17,7 @@ using namespace std::chrono_literals;
 struct Driver::Active {
   const FaultKind* kind = nullptr;
   std::int64_t begin = 0;
+  const support::Server* before = nullptr;  // the server whose role may move
   Running running{};
   std::int64_t in_force = 0;  // from then on for certain
 };
@@ -73,9 +75,11 @@ std::chrono::milliseconds Driver::length_of(const FaultKind& kind) {
 }
 
 Driver::Active Driver::start(const FaultKind& kind) {
+  const auto* const before =
+      kind.may_move.empty() ? nullptr : &scene_.servers.with_role(kind.may_move);
   const auto begin = raw_now();
   auto running = kind.begin(scene_, random_);
-  return {&kind, begin, std::move(running), raw_now()};
+  return {&kind, begin, before, std::move(running), raw_now()};
 }
 
 FaultSpan Driver::finish(Active active) const {
@@ -83,12 +87,15 @@ FaultSpan Driver::finish(Active active) const {
     active.running.end();
   }
   const auto end = raw_now();
+  const auto& role = active.kind->may_move;
   return {.kind = active.kind->name,
           .what = active.running.what,
           .lane = active.running.lane,
           .begin = active.begin,
           .end = end,
-          .fails_over = active.kind->fails_over,
+          .fails_over = !role.empty() && &scene_.servers.with_role(role) != active.before,
+          .holds_up_all = active.running.holds_up_all,
+          .leaves_no_owner = active.kind->leaves_no_owner,
           .counts_from = active.kind->count_from == CountFrom::begin ? active.in_force : end,
           .bound = settings_.bound};
 }

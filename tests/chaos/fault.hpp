@@ -27,6 +27,7 @@ struct Running {
   int lane = -1;                ///< of the contender; -1: the servers
   std::string what{};           ///< more about it, e.g. "c2"; may be empty
   std::function<void()> end{};  ///< ends it and returns when it is over; may be empty
+  bool holds_up_all = false;    ///< who is hit has what all others wait for
 };
 
 /// From when the time without an owner counts.
@@ -39,8 +40,10 @@ struct FaultKind {
   std::chrono::milliseconds longest{};
   std::function<Running(const Scene&, ChaosRandom&)> begin{};  ///< the scene outlives it
   bool on_servers = false;
-  bool fails_over = false;  ///< servers may choose another master, which may not know everything
-  bool basic = false;       ///< each round does it, before those that are not
+  std::string
+      may_move{};  ///< the role that may go to another server, which may not know everything
+  bool leaves_no_owner = false;  ///< at least for a moment
+  bool basic = false;            ///< each round does it, before those that are not
   CountFrom count_from = CountFrom::end;
 };
 
@@ -51,7 +54,9 @@ struct FaultSpan {
   int lane = -1;
   std::int64_t begin = 0;
   std::int64_t end = 0;
-  bool fails_over = false;            ///< as FaultKind::fails_over
+  bool fails_over = false;            ///< another server has taken over
+  bool holds_up_all = false;          ///< as Running::holds_up_all
+  bool leaves_no_owner = false;       ///< as FaultKind::leaves_no_owner
   bool alone = true;                  ///< no other fault was in force meanwhile
   std::int64_t counts_from = 0;       ///< the time without an owner after it
   std::chrono::milliseconds bound{};  ///< of that time

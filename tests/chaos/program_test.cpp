@@ -102,10 +102,12 @@ TEST(ChaosProgram, ExplainsWrongUsage) {
   EXPECT_THAT(outcome.text, HasSubstr("usage: simba-chaos"));
 }
 
+class ChaosProgramOn : public ::testing::TestWithParam<const char*> {};
+
 // What is documented as unsafe makes two owners, and they are found: a clean table means something.
 // Nobody has asked for the records, but they are kept.
-TEST(ChaosProgram, FindsTwoOwnersWhereTheServersClockIsSetForwardAndKeepsTheRecords) {
-  const auto outcome = run("--store redis --unsafe --seconds 12 --seed 1");
+TEST_P(ChaosProgramOn, FindsTwoOwnersWhereTheServersClockIsSetForwardAndKeepsTheRecords) {
+  const auto outcome = run(fmt::format("--store {} --unsafe --seconds 12 --seed 1", GetParam()));
   if (outcome.code == 77) GTEST_SKIP() << outcome.text;
   EXPECT_EQ(outcome.code, 1) << outcome.text;
   EXPECT_THAT(outcome.text, HasSubstr("two owners: c"));
@@ -120,6 +122,10 @@ TEST(ChaosProgram, FindsTwoOwnersWhereTheServersClockIsSetForwardAndKeepsTheReco
   EXPECT_TRUE(fs::exists(folder / "c0.0.chaos-lock.record"));
   fs::remove_all(folder.parent_path());
 }
+
+INSTANTIATE_TEST_SUITE_P(Stores, ChaosProgramOn,
+                         ::testing::Values("mariadb", "postgresql", "redis"),
+                         [](const auto& store) { return std::string{store.param}; });
 
 TEST(ChaosProgram, EndsWhatItHasStartedWhenItIsInterrupted) {
   support::TemporaryFolder folder;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "chaos/node_ways.hpp"
 #include "chaos/round_files.hpp"
 #include "chaos/servers.hpp"
 #include "support/patience.hpp"
@@ -124,10 +125,16 @@ class Sentinels final : public Servers {
 
 class Cluster final : public Servers {
  public:
-  explicit Cluster(const Stage& stage) : proxies_{lead_by_proxies(*stage.ways, bus_ports())} {
+  explicit Cluster(const Stage& stage)
+      : ways_{stage.open_folder, size}, servers_{durable(), [&](std::size_t node) {
+                                                   ways_.join_by_environment(node);
+                                                 }} {
+    for (std::size_t node = 0; node < size; ++node) {
+      ways_.lead(node, support::cluster_bus_port(servers_.node(node).port()));
+    }
     // They are connected without proxies still. A node that starts again connects anew, and so do
     // the others to it.
-    for (std::size_t i = 0; i < proxies_.size(); ++i) {
+    for (std::size_t i = 0; i < size; ++i) {
       servers_.node(i).restart();
     }
     await_order();
@@ -144,16 +151,11 @@ class Cluster final : public Servers {
 
   /// "holder": the one with the first mutex; else another one.
   support::Server& with_role(std::string_view role) override {
-    const auto holder = servers_.node_of(key_);
-    return servers_.node(role == "holder" ? holder
-                                          : (holder + 1) % support::RedisClusterServers::size);
+    return servers_.node(index_of(role));
   }
 
   std::vector<support::FaultProxy*> ways_to(std::string_view role) override {
-    const auto holder = servers_.node_of(key_);
-    const auto index =
-        role == "holder" ? holder : (holder + 1) % support::RedisClusterServers::size;
-    return {proxies_.at(index).get()};
+    return ways_.of(index_of(role));
   }
 
   void await_order() override {
@@ -161,23 +163,20 @@ class Cluster final : public Servers {
   }
 
   /// The slot of the first mutex moves to the next node.
-  void act() override {
-    servers_.move_slot(key_, (servers_.node_of(key_) + 1) % support::RedisClusterServers::size);
-  }
+  void act() override { servers_.move_slot(key_, index_of("other")); }
 
  private:
-  std::vector<std::uint16_t> bus_ports() {
-    std::vector<std::uint16_t> result;
-    for (std::size_t i = 0; i < support::RedisClusterServers::size; ++i) {
-      result.push_back(support::cluster_bus_port(servers_.node(i).port()));
-    }
-    return result;
+  static constexpr std::size_t size = support::RedisClusterServers::size;
+
+  std::size_t index_of(std::string_view role) {
+    const auto holder = servers_.node_of(key_);
+    return role == "holder" ? holder : (holder + 1) % size;
   }
 
   /// In the same slot as all keys of the mutex.
   const std::string key_ = fmt::format("{{{}}}", mutexes[0]);
-  support::RedisClusterServers servers_{durable()};
-  const std::vector<std::unique_ptr<support::FaultProxy>> proxies_;
+  NodeWays ways_;
+  support::RedisClusterServers servers_;
 };
 
 }  // namespace

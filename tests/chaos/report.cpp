@@ -56,7 +56,8 @@ std::vector<Row> kind_rows(const StoreResult& result) {
   std::vector<Row> rows{{"fault", "times", "longest without owner during it", "bound",
                          "after it: median", "longest", "bound"}};
   for (const auto& kind : result.kinds) {
-    rows.push_back({kind.name, std::to_string(kind.count), in_seconds(kind.during),
+    rows.push_back({kind.name, std::to_string(kind.count),
+                    kind.during == KindResult::never_alone ? "" : in_seconds(kind.during),
                     kind.during_bound > 0 ? in_seconds(kind.during_bound) : "none",
                     in_seconds(kind.median), in_seconds(kind.longest), in_seconds(kind.bound)});
   }
@@ -112,10 +113,8 @@ std::vector<std::string> remarks(const StoreResult& result) {
   lines.push_back(
       "Time during a fault lasts from its begin, or from the end of an ownership within it, to the "
       "next owner. It has a bound where only one contender is hit: the others are well, so it is "
-      "the "
-      "one after a fault, without the lease or session more that some stores have there. Faults "
-      "that "
-      "came two at once are left out of it.");
+      "the one after a fault, without the lease or session more that some stores have there. "
+      "Faults that came two at once are left out of it.");
   if (!result.notes.empty()) {
     lines.push_back(result.notes);
   }

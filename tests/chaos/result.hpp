@@ -16,8 +16,10 @@ struct KindResult {
   std::int64_t median = 0;
   std::int64_t longest = 0;  ///< after its end
   std::int64_t bound = 0;
-  std::int64_t during = 0;        ///< longest from within it on, of those with no other beside them
-  std::int64_t during_bound = 0;  ///< 0: there is none
+  std::int64_t during = never_alone;  ///< longest from within it on, with no other beside it
+  std::int64_t during_bound = 0;      ///< 0: there is none
+
+  static constexpr std::int64_t never_alone = -1;
 };
 
 /// What a round on one store came to.

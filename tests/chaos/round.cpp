@@ -126,18 +126,18 @@ Evidence read_evidence(const RoundFiles& files, const Story& story, std::size_t 
 }
 
 /// When two owners are not the library's fault.
-std::vector<Period> excuses_of(const Store& store, const std::vector<FaultSpan>& faults) {
-  std::vector<Period> excuses;
+Excuses excuses_of(const Store& store, const std::vector<FaultSpan>& faults) {
+  Excuses excuses{.longest = std::chrono::nanoseconds{store.two_owners_for}.count()};
   for (const auto& fault : faults) {
     if (store.two_owners_possible && fault.fails_over) {
-      excuses.push_back(
+      excuses.periods.push_back(
           {fault.begin, fault.end + std::chrono::nanoseconds{store.two_owners_within}.count()});
     }
   }
   return excuses;
 }
 
-void add(StoreResult& result, const Evidence& evidence, const std::vector<Period>& excuses,
+void add(StoreResult& result, const Evidence& evidence, const Excuses& excuses,
          std::int64_t origin) {
   const auto findings = check(evidence, excuses, origin);
   const auto detail = [&](std::string_view what, const std::string& text) {
@@ -177,7 +177,7 @@ void add(StoreResult& result, const Evidence& evidence, const std::vector<Period
 struct Waits {
   std::vector<std::int64_t> after{};
   std::int64_t bound = 0;
-  std::int64_t during = 0;
+  std::int64_t during = KindResult::never_alone;
   std::int64_t during_bound = 0;
 };
 
@@ -212,13 +212,16 @@ void add_waits(StoreResult& result, const Store& store, const Story& story,
     if (after > waits.bound) {
       complain(after, "after", fault.counts_from);
     }
-    const bool may_hold_up =
-        store.paused_holds_up && fault.kind.find("paused") != std::string::npos;
-    const bool bounded = fault.lane != -1 && !may_hold_up;
-    waits.during_bound = bounded ? store.one_bound.count() : 0;
-    waits.during = fault.alone ? std::max(waits.during, during) : waits.during;
-    if (fault.alone && bounded && during > waits.during_bound) {
+    waits.during_bound = fault.lane != -1 ? store.one_bound.count() : 0;
+    if (!fault.alone || fault.holds_up_all) {
+      continue;
+    }
+    waits.during = std::max(waits.during, during);
+    if (fault.lane != -1 && during > waits.during_bound) {
       complain(during, "during", fault.begin);
+    }
+    if (fault.leaves_no_owner && during == 0) {
+      result.problems.push_back(fmt::format("'{}' had no effect", fault.kind));
     }
   }
   for (auto& [name, waits] : kinds) {

@@ -100,7 +100,8 @@ FaultKind cut_off_from_servers(const std::string& name, const std::string& role,
                                  servers.await_order();
                                }};
               },
-          .on_servers = true};
+          .on_servers = true,
+          .basic = true};
 }
 
 FaultKind server_wall_clock_slewed(std::chrono::milliseconds lease, int ppm) {

@@ -64,7 +64,6 @@ Store sqlite(const LeaseTimes& times) {
           .bound = take_over(times) + support::scaled(machine),
           .bound_text = fmt::format("lease, drift, jitter, request time-out; {}", machine_text),
           .one_bound = take_over(times) + support::scaled(machine),
-          .paused_holds_up = true,
           .notes =
               "No server and no network. All processes have one clock, the machine's, so none "
               "runs fast or slow. Who is paused while it writes holds the lock of the file: there "
@@ -95,12 +94,16 @@ Store redis(const LeaseTimes& times) {
 /// Servers have noticed the end of a master (1 s by sentinels, 2 s in a cluster) and voted by then.
 constexpr auto fail_over = 3'000ms;
 
-/// To be called when the store has all its faults.
-void allow_two_owners_at_fail_overs(Store& store, const LeaseTimes& times) {
+/// To be called when the store has all its faults. `role`: of the master.
+void allow_two_owners_at_fail_overs(Store& store, const LeaseTimes& times,
+                                    const std::string& role) {
   store.two_owners_possible = true;
   store.two_owners_within = times.lease() + support::scaled(fail_over);
+  store.two_owners_for = times.lease();
   for (auto& kind : store.faults) {
-    kind.fails_over = kind.name.starts_with("master ");
+    if (kind.name.starts_with("master ")) {
+      kind.may_move = role;
+    }
   }
 }
 
@@ -114,11 +117,12 @@ Store redis_sentinel(const LeaseTimes& times) {
   append(store.faults, server_faults("replica", "replica", times.lease(), times.lease() * 2));
   append(store.faults, server_faults("sentinel", "sentinel", times.lease(), times.lease() * 2));
   store.faults.push_back(server_wall_clock_slewed(times.lease(), half_drift(times)));
-  allow_two_owners_at_fail_overs(store, times);
+  allow_two_owners_at_fail_overs(store, times, "master");
   store.notes =
       "wait-replicas=1 of 1: without its replica nobody acquires or renews, so a fault of the "
       "master ends when the old one has come back as a replica. Two owners are documented as "
-      "possible at a fail-over: they fail the run unless the master was harmed shortly before. The "
+      "possible at a fail-over: they fail the run unless another server became master shortly "
+      "before, and where they last longer than a lease or have the same token. The "
       "clock is not stepped: sentinels notice "
       "and do nothing for half a minute.";
   return store;
@@ -151,11 +155,12 @@ Store redis_cluster_replicas(const LeaseTimes& times) {
   store.faults.push_back(cut_off_from_servers("master", "holder", times.lease()));
   append(store.faults, server_faults("replica", "replica", times.lease(), times.lease() * 2));
   store.faults.push_back(server_wall_clock_slewed(times.lease(), half_drift(times)));
-  allow_two_owners_at_fail_overs(store, times);
+  allow_two_owners_at_fail_overs(store, times, "holder");
   store.notes =
       "wait-replicas=1 of 1: without its replica nobody acquires or renews, so a fault of the "
       "master ends when the old one has come back as a replica. Two owners are documented as "
-      "possible at a fail-over: they fail the run unless the master was harmed shortly before.";
+      "possible at a fail-over: they fail the run unless another server became master shortly "
+      "before, and where they last longer than a lease or have the same token.";
   return store;
 }
 

@@ -25,14 +25,12 @@ struct Store {
   /// the others are well.
   std::chrono::milliseconds one_bound{};
 
-  /// Whether one that is paused in the middle of a change holds up all others, so that there is no
-  /// such bound while it is paused.
-  bool paused_holds_up = false;
-
   /// Whether docs/guarantees.md says that there can be two owners for a while on such servers: from
-  /// the begin of a fault that makes them fail over to this time after its end.
+  /// the begin of a fault that makes them fail over to this time after its end, and then for so
+  /// long at most.
   bool two_owners_possible = false;
   std::chrono::milliseconds two_owners_within{};
+  std::chrono::milliseconds two_owners_for{};
 
   std::string notes{};
 };

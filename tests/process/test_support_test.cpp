@@ -1,4 +1,5 @@
 #include <csignal>
+#include <fcntl.h>
 #include <filesystem>
 #include <fstream>
 #include <memory>
@@ -11,12 +12,15 @@
 #include <gtest/gtest.h>
 
 #include "simba/memory/memory_factory.hpp"
+#include "support/child_process.hpp"
 #include "support/fault_proxy.hpp"
 #include "support/lock_holder.hpp"
 #include "support/ownership_ledger.hpp"
 #include "support/patience.hpp"
+#include "support/process_state.hpp"
 #include "support/proxy_sockets.hpp"
 #include "support/servers.hpp"
+#include "support/temporary_folder.hpp"
 
 namespace simba::support {
 
@@ -254,6 +258,34 @@ TEST_F(FaultProxyTest, DelaysBothWays) {
   EXPECT_TRUE(greets(proxy_.port()));
 
   EXPECT_GE(now() - begin, 100ms);
+}
+
+TEST(ProcessState, TellsWhoHoldsTheLockOfAFile) {
+  const TemporaryFolder folder;
+  const int file = ::open((folder.path() / "file").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+  ASSERT_GE(file, 0);
+  const auto lock = [&](short kind) {
+    struct flock range {};
+    range.l_type = kind;
+    return ::fcntl(file, F_SETLK, &range) == 0;
+  };
+  EXPECT_FALSE(holds_file_lock(::getpid()));
+  ASSERT_TRUE(lock(F_RDLCK));
+  EXPECT_FALSE(holds_file_lock(::getpid())) << "others may still read";
+  ASSERT_TRUE(lock(F_WRLCK));
+  EXPECT_TRUE(holds_file_lock(::getpid()));
+  EXPECT_FALSE(holds_file_lock(::getppid()));
+  ::close(file);
+  EXPECT_FALSE(holds_file_lock(::getpid()));
+}
+
+TEST(ProcessState, TellsWhetherAProcessIsStopped) {
+  ChildProcess process{{"/bin/sleep", "600"}, {}};
+  EXPECT_FALSE(is_stopped(process.id()));
+  process.signal(SIGSTOP);
+  EXPECT_TRUE(eventually([&] { return is_stopped(process.id()); }));
+  process.signal(SIGCONT);
+  EXPECT_TRUE(eventually([&] { return !is_stopped(process.id()); }));
 }
 
 }  // namespace

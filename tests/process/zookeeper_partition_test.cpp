@@ -13,6 +13,7 @@
 #include <gtest/gtest.h>
 
 #include "process/zookeeper_contenders.hpp"
+#include "support/free_ports.hpp"
 
 namespace simba::zookeeper::test {
 namespace {
@@ -42,26 +43,6 @@ bool listens(std::uint16_t port) {
   return answered;
 }
 
-/// Ports that were free a moment ago.
-std::vector<std::uint16_t> free_ports(std::size_t count) {
-  std::vector<std::uint16_t> ports;
-  std::vector<int> sockets;
-  for (std::size_t i = 0; i < count; ++i) {
-    sockets.push_back(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-    auto address = loopback(0);
-    socklen_t length = sizeof address;
-    // NOLINTNEXTLINE(*-reinterpret-cast): the interface of sockets
-    auto* const any = reinterpret_cast<sockaddr*>(&address);
-    if (::bind(sockets.back(), any, length) != 0 ||
-        ::getsockname(sockets.back(), any, &length) != 0) {
-      throw std::runtime_error{"no free port"};
-    }
-    ports.push_back(ntohs(address.sin_port));
-  }
-  for (const int socket : sockets) ::close(socket);
-  return ports;
-}
-
 /// Three servers each of which reaches each other one, as its leader, by a proxy of its own. They
 /// elect the leader without proxies. For longer than a session lasts they believe in each other.
 class DividedEnsemble {
@@ -70,6 +51,7 @@ class DividedEnsemble {
 
   DividedEnsemble() {
     const auto& ports = ports_;
+    ports_.release();
     for (std::size_t from = 0; from < size; ++from) {
       auto words = with_long_tick();
       words.insert(words.end(), {"initLimit=10", "syncLimit=20"});
@@ -130,7 +112,7 @@ class DividedEnsemble {
   FaultProxy& way(std::size_t from, std::size_t to) { return *proxies_.at(from * size + to); }
 
  private:
-  const std::vector<std::uint16_t> ports_ = free_ports(2 * size);
+  support::FreePorts ports_{2 * size};
   std::vector<std::unique_ptr<FaultProxy>> proxies_;
   std::vector<std::unique_ptr<support::Server>> nodes_;
 };

@@ -6,7 +6,6 @@
 #include <cerrno>
 #include <chrono>
 #include <netinet/in.h>
-#include <random>
 #include <stdexcept>
 #include <sys/socket.h>
 #include <sys/time.h>
@@ -16,6 +15,8 @@
 
 #include <fmt/format.h>
 
+#include "support/free_ports.hpp"
+
 namespace simba::support {
 
 namespace {
@@ -23,67 +24,6 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr std::chrono::seconds ensemble_limit{60};
-
-int bound_socket() {
-  const int socket = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  if (socket == -1) {
-    throw std::system_error{errno, std::generic_category(), "socket"};
-  }
-  return socket;
-}
-
-sockaddr_in loopback(std::uint16_t port) {
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_port = htons(port);
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  return address;
-}
-
-/// Ports that are free and stay so while this object lives.
-class FreePorts {
- public:
-  explicit FreePorts(std::size_t count) {
-    // Where nobody else chooses: below those of servers and of the nodes of a Redis Cluster among
-    // themselves.
-    std::random_device random;
-    std::uniform_int_distribution<std::uint16_t> candidates{4'000, 7'999};
-    for (int tries = 0; ports_.size() < count; ++tries) {
-      if (tries == 1'000) {
-        throw std::runtime_error{"there are no free ports between 4000 and 8000"};
-      }
-      take(candidates(random));
-    }
-  }
-  ~FreePorts() { release(); }
-  FreePorts(const FreePorts&) = delete;
-  FreePorts& operator=(const FreePorts&) = delete;
-
-  std::uint16_t operator[](std::size_t index) const { return ports_.at(index); }
-
-  void release() noexcept {
-    for (const int socket : sockets_) {
-      ::close(socket);
-    }
-    sockets_.clear();
-  }
-
- private:
-  void take(std::uint16_t port) {
-    const int socket = bound_socket();
-    const auto address = loopback(port);
-    // NOLINTNEXTLINE(*-reinterpret-cast): the interface of sockets
-    if (::bind(socket, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0) {
-      sockets_.push_back(socket);
-      ports_.push_back(port);
-    } else {
-      ::close(socket);
-    }
-  }
-
-  std::vector<int> sockets_;
-  std::vector<std::uint16_t> ports_;
-};
 
 bool wait_until(const auto& condition) {
   for (const auto deadline = Clock::now() + ensemble_limit; !condition();) {
@@ -98,11 +38,17 @@ bool wait_until(const auto& condition) {
 }  // namespace
 
 std::string four_letter_word(std::uint16_t port, std::string_view word) {
-  const int socket = bound_socket();
+  const int socket = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  if (socket == -1) {
+    throw std::system_error{errno, std::generic_category(), "socket"};
+  }
   const timeval second{.tv_sec = 1, .tv_usec = 0};
   ::setsockopt(socket, SOL_SOCKET, SO_RCVTIMEO, &second, sizeof second);
   ::setsockopt(socket, SOL_SOCKET, SO_SNDTIMEO, &second, sizeof second);
-  const auto address = loopback(port);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_port = htons(port);
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
   std::string answer;
   // NOLINTNEXTLINE(*-reinterpret-cast): the interface of sockets
   if (::connect(socket, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0 &&

@@ -195,18 +195,4 @@ std::vector<pid_t> family(pid_t process) {
   return found;
 }
 
-bool is_stopped(pid_t process) {
-  std::error_code gone;
-  for (const auto& thread : fs::directory_iterator{fmt::format("/proc/{}/task", process), gone}) {
-    std::ifstream file{thread.path() / "stat"};
-    std::string text{std::istreambuf_iterator<char>{file}, {}};
-    // The name, in brackets, may have anything in it; the state follows.
-    const auto name_end = text.rfind(") ");
-    if (name_end == std::string::npos) continue;
-    const char state = text[name_end + 2];
-    if (state != 'T' && state != 't' && state != 'Z' && state != 'X') return false;
-  }
-  return true;
-}
-
 }  // namespace simba::support

@@ -32,7 +32,4 @@ std::string tail(const std::filesystem::path& file);
 /// A process and all that descend from it.
 std::vector<pid_t> family(pid_t process);
 
-/// Whether no thread of the process runs: all have been stopped, or it is gone.
-bool is_stopped(pid_t process);
-
 }  // namespace simba::support

@@ -1,0 +1,46 @@
+#include "support/process_state.hpp"
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <sstream>
+#include <string>
+#include <system_error>
+
+#include <fmt/format.h>
+
+namespace simba::support {
+
+namespace fs = std::filesystem;
+
+bool is_stopped(pid_t process) {
+  std::error_code gone;
+  for (const auto& thread : fs::directory_iterator{fmt::format("/proc/{}/task", process), gone}) {
+    std::ifstream file{thread.path() / "stat"};
+    std::string text{std::istreambuf_iterator<char>{file}, {}};
+    // The name, in brackets, may have anything in it; the state follows.
+    const auto name_end = text.rfind(") ");
+    if (name_end == std::string::npos) continue;
+    const char state = text[name_end + 2];
+    if (state != 'T' && state != 't' && state != 'Z' && state != 'X') return false;
+  }
+  return true;
+}
+
+bool holds_file_lock(pid_t process) {
+  std::ifstream locks{"/proc/locks"};
+  for (std::string line; std::getline(locks, line);) {
+    // E.g. "7: POSIX  ADVISORY  WRITE 4711 00:1b:436489 120 120".
+    std::istringstream words{line};
+    std::string number;
+    std::string kind;
+    std::string strictness;
+    std::string access;
+    pid_t owner = 0;
+    words >> number >> kind >> strictness >> access >> owner;
+    if (kind == "POSIX" && access == "WRITE" && owner == process) return true;
+  }
+  return false;
+}
+
+}  // namespace simba::support
