@@ -133,7 +133,7 @@ void a_release_reaches_a_waiter_in_another_process_within_the_bound(Contract& co
   const LocalTime begun = contract.now();
   owner.say(std::string{close_request});
   ASSERT_TRUE(waiter.has_acquired());
-  EXPECT_LE(waiter.acquired_at() - begun, contract.hand_over());
+  EXPECT_LE(waiter.acquired_at() - begun, contract.hand_over() + contract.stall());
   EXPECT_EQ(owner.line(), closed_word);
 }
 

@@ -81,9 +81,12 @@ class Contract {
   /// How long to wait for what must come; far beyond every bound.
   std::chrono::nanoseconds patience() const { return scaled(std::chrono::seconds{15}); }
   std::chrono::nanoseconds hand_over() const { return scaled(store().hand_over); }
-  /// From the crash of an owner to the next one, at worst.
+  /// What a busy machine may take on top of a bound: a stall of it fails no test.
+  std::chrono::nanoseconds stall() const { return scaled(std::chrono::seconds{1}); }
+  /// From the crash of an owner to the next one, at worst, on a busy machine.
   std::chrono::nanoseconds take_over(const engine::ContentionOptions& options) const {
-    return worst_cases(engine::ContentionPlan{options}).take_over + scaled(store().end_of_lease);
+    return worst_cases(engine::ContentionPlan{options}).take_over + scaled(store().end_of_lease) +
+           stall();
   }
 
   /// Waits until `condition` holds and says whether it does.
