@@ -59,6 +59,8 @@ TEST_F(CliElect, PrintsChangesAsObjectsWhenAsked) {
 TEST_F(CliElect, TellsItsHookOfALossAndContendsAgain) {
   CliProgram program{candidate("me", with_short_lease())};
   ASSERT_TRUE(program.says("fencing token 1"));
+  ASSERT_TRUE(support::eventually(
+      [&] { return support::content_of(diary).find("acquired") != std::string::npos; }));
   evict();
   ASSERT_TRUE(program.says("lost: mutex \"m\""));
   ASSERT_TRUE(program.says("lost: mutex \"m\"\nleads"));

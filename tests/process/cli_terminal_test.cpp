@@ -163,8 +163,8 @@ TEST_F(CliTerminal, AWaitIsShownOnALineThatIsReplaced) {
   support::CliProgram holder{script("echo held; exec sleep 600", {"--id", "holder"})};
   ASSERT_TRUE(holder.says("held"));
   OnTerminal program{script("echo ran")};
-  EXPECT_TRUE(program.shows("owned by holder, 1 s"));
-  EXPECT_TRUE(program.shows("\r\033[Ksimba: waiting for mutex \"m\", owned by holder, 2 s"))
+  EXPECT_TRUE(program.shows("owned by holder, 1"));
+  EXPECT_TRUE(program.shows("\r\033[Ksimba: waiting for mutex \"m\", owned by holder, "))
       << program.screen();
   program.type("\x03");
   EXPECT_EQ(program.wait(), 128 + SIGINT);

@@ -32,8 +32,9 @@ struct Told {
   std::string text{"nothing"};
 };
 
-/// The first error of a contender with these options.
-Told first_error(RedisOptions options) {
+/// The first error with this text of a contender with these options. There may be others: an answer
+/// that comes late is none.
+Told error_with(const std::string& text, RedisOptions options) {
   const auto log = std::make_shared<testkit::CapturingLogger>();
   options.runtime = make_runtime({.log = log});
   options.contention = short_contention();
@@ -47,11 +48,11 @@ Told first_error(RedisOptions options) {
     for (const auto& event : contender.events()) {
       if (const auto* failed = std::get_if<AcquireFailed>(&event)) {
         told = {failed->error.kind(), failed->error.what()};
-        return true;
+        if (told.text.find(text) != std::string::npos) return true;
       }
     }
     return contender.acquisitions() > 0;
-  }));
+  })) << told.text;
   EXPECT_EQ(contender.acquisitions(), 0U);
   service->stop();
   if (!options.password.empty()) {
@@ -71,15 +72,14 @@ TEST(RedisConnect, APlainClientAtAPortForTlsIsToldSo) {
   const RedisServer tls{Tls::on};
   auto options = support::redis_options(tls.location());
   options.tls = {};
-  EXPECT_THAT(first_error(options).text, HasSubstr("TLS"));
+  error_with("TLS", options);
 }
 
 TEST(RedisConnect, AClientWithTlsAtAPlainPortIsToldSo) {
   const RedisServer tls{Tls::on};
   auto options = support::redis_options(tls.location());
   options.endpoints.at(0).port = support::redis_location().port;
-  const auto told = first_error(options);
-  EXPECT_THAT(told.text, HasSubstr("TLS"));
+  error_with("TLS", options);
 }
 
 TEST(RedisConnect, AServerThatIsNoRedisIsRefused) {
@@ -88,11 +88,10 @@ TEST(RedisConnect, AServerThatIsNoRedisIsRefused) {
         "\0\0\0\0", "*1000000000\r\n", "$999999999999\r\n", "+OK", ":1\r\n"}) {
     SCOPED_TRACE(text);
     const Parrot parrot{text};
-    const auto told = first_error(to_port(parrot.port()));
-    EXPECT_THAT(told.text, HasSubstr(std::to_string(parrot.port())));
+    error_with(std::to_string(parrot.port()), to_port(parrot.port()));
   }
   const support::Location sql = support::postgresql_location();
-  EXPECT_THAT(first_error(to_port(sql.port)).text, HasSubstr(std::to_string(sql.port)));
+  error_with(std::to_string(sql.port), to_port(sql.port));
 }
 
 TEST(RedisConnect, AServerThatLoadsOrHasNoRoomIsTriedAgain) {
@@ -101,10 +100,9 @@ TEST(RedisConnect, AServerThatLoadsOrHasNoRoomIsTriedAgain) {
         "MISCONF Redis is configured to save RDB snapshots", "NOREPLICAS Not enough good replicas",
         "CLUSTERDOWN The cluster is down", "MASTERDOWN Link with MASTER is down"}) {
     const Parrot parrot{"-" + text + "\r\n"};
-    const auto told = first_error(to_port(parrot.port()));
+    const auto told =
+        error_with(text.starts_with("ERR") ? "maxclients" : "; ", to_port(parrot.port()));
     EXPECT_EQ(told.kind, ErrorKind::unavailable) << told.text;
-    EXPECT_THAT(told.text,
-                HasSubstr(text.substr(0, text.find(' ')) == "ERR" ? "maxclients" : "; "));
   }
 }
 
@@ -146,7 +144,7 @@ TEST(RedisConnect, AClusterThatWasNotSaidToBeOneIsNamed) {
   const auto ports = std::exchange(location.ports, {});
   int refusals = 0;
   for (const auto port : ports) {
-    auto options = support::redis_options(location, port, short_contention());
+    auto options = support::redis_options(location, port);
     options.runtime = make_runtime({.log = std::make_shared<testkit::CapturingLogger>()});
     const auto factory = make_redis_factory(options);
     try {
@@ -165,7 +163,7 @@ TEST(RedisConnect, ASingleServerThatIsSaidToBeAClusterOrASentinelIsNamed) {
   options.topology = Topology::sentinel;
   options.sentinel_user = options.user;
   options.sentinel_password = options.password;
-  EXPECT_THAT(first_error(options).text, HasSubstr("sentinel"));
+  error_with("sentinel", options);
 }
 
 TEST(RedisConnect, AUnixSocketLeadsToTheSameMutexes) {

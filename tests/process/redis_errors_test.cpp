@@ -12,6 +12,7 @@
 #include "redis/server_error.hpp"
 #include "simba/locker/simba_locker.hpp"
 #include "simba/testkit/recording_contender.hpp"
+#include "support/owner_watch.hpp"
 #include "support/servers.hpp"
 
 namespace simba::redis::test {
@@ -184,7 +185,8 @@ TEST_F(RedisErrors, WhoMayNotListenIsToldTheRuleAndStillGetsTheMutex) {
 
   owner.service().stop();
 
-  EXPECT_TRUE(waiter.contender().wait_for_acquisitions(1, scaled(short_lease + 1s)));
+  EXPECT_TRUE(waiter.contender().wait_for_acquisitions(1, scaled(short_lease + 4s)))
+      << "jitter takes up to a second of it";
 }
 
 TEST_F(RedisErrors, AReplicaIsRefusedUntilItIsAMaster) {
@@ -262,8 +264,8 @@ TEST_F(RedisErrors, AKeyThatBecomesOneOfAnotherTypeEndsTheOwnershipInTime) {
   console_.ask({"DEL", owner_key("m")});
   console_.ask({"LPUSH", owner_key("m"), "x"});
 
+  EXPECT_LT(support::last_seen_owning(owner.service()) - begin, short_lease);
   EXPECT_TRUE(owner.contender().wait_for_releases(1, scaled(10s)));
-  EXPECT_LT(now() - begin, scaled(short_lease + 100ms));
   owner.expect_error(ErrorKind::configuration, "simba:");
 }
 

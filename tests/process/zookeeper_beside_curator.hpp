@@ -91,8 +91,9 @@ class Ours {
                   ++acquisitions_;
                 },
             .on_released =
-                [this, &ledger](const MutexState&) {
-                  released_at_ = now();
+                [this, &ledger](const MutexState& state) {
+                  // Its ownership ends by the clock, though the callback may come late.
+                  released_at_ = std::min(now(), state.before().local_lease().transition_at);
                   ledger.extend(entry_, released_at_);
                 },
             .on_event = {}};

@@ -10,6 +10,7 @@
 
 #include "process/zookeeper_contender_process.hpp"
 #include "process/zookeeper_contenders.hpp"
+#include "support/owner_watch.hpp"
 #include "support/ownership_ledger.hpp"
 
 namespace simba::zookeeper::test {
@@ -58,8 +59,7 @@ class ZooKeeperOutage : public ::testing::Test {
 
   /// Nobody owns while the server is away; afterwards someone does, with a greater token.
   void expect_step_down(LocalTime since) {
-    EXPECT_TRUE(eventually([&] { return !owner_.service->is_owner(); }));
-    EXPECT_LT(now() - since, short_session);
+    EXPECT_LT(support::last_seen_owning(*owner_.service) - since, short_session);
     EXPECT_TRUE(owner_.contender.wait_for_releases(1, scaled(1s)));
     wait_until_after(since, session_end + scaled(500ms));
     EXPECT_EQ(waiter_->contender.acquisitions(), 0U);
@@ -107,14 +107,14 @@ TEST_F(ZooKeeperOutage, AServerThatIsPausedForLongerThanTheSessionEndsTheOwnersh
 /// With a session in which a server can start.
 class ZooKeeperRestart : public ZooKeeperOutage {
  protected:
-  ZooKeeperRestart() : ZooKeeperOutage{scaled(8s)} {}
+  ZooKeeperRestart() : ZooKeeperOutage{scaled(20s)} {}
 };
 
 TEST_F(ZooKeeperRestart, AServerThatIsKilledAndBackWithinTheSessionChangesNothing) {
   const auto begin = now();
   server_.kill();
   server_.start();
-  ASSERT_LT(now() - begin, session_ / 2) << "the server starts too slowly for this test";
+  ASSERT_LT(now() - begin, session_ * 2 / 3) << "the server starts too slowly for this test";
 
   expect_owner_goes_on(begin);
 }

@@ -53,10 +53,18 @@ inline std::string describe(const Replies& replies) {
   return line;
 }
 
+/// Time-outs that no stall of the machine meets.
+inline ConnectionSettings patient() {
+  ConnectionSettings settings;
+  settings.connect_timeout = std::chrono::seconds{60};
+  settings.command_timeout = std::chrono::seconds{60};
+  return settings;
+}
+
 /// A connection and the thread that it lives on. What it tells is in `told`.
 class Client {
  public:
-  explicit Client(Endpoint endpoint, ConnectionSettings settings = {},
+  explicit Client(Endpoint endpoint, ConnectionSettings settings = patient(),
                   Connection::Use use = Connection::Use::commands)
       : connection_{Connection::open(io_.loop(), std::move(endpoint),
                                      std::make_shared<const ConnectionSettings>(settings), use,

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <fstream>
 
 #include <gmock/gmock.h>
@@ -47,7 +48,9 @@ TEST(OpeningARedisConnection, GivesUpAServerThatTakesNoConnection) {
 
 TEST(OpeningARedisConnection, GivesUpAServerThatSaysNothing) {
   const FakeServer server;
-  Client client{server.endpoint(), opening_impatiently()};
+  ConnectionSettings settings;
+  settings.connect_timeout = support::scaled(1s);  // the request comes in time
+  Client client{server.endpoint(), settings};
   client.ask(command({"GET", "a"}));
   const FakePeer peer = server.accept();
   EXPECT_TRUE(peer.hears(first_ping));
@@ -188,9 +191,7 @@ TEST(OpeningARedisConnection, ResolvesANameAndTriesItsAddressesInTurn) {
 
 TEST(OpeningARedisConnection, NamesTheHostThatDoesNotResolve) {
   if (!can_look_up_names) GTEST_SKIP() << why_not;
-  ConnectionSettings patient;
-  patient.connect_timeout = 20s;
-  Client client{Endpoint{.host = "no-such-host.invalid"}, patient};
+  Client client{Endpoint{.host = "no-such-host.invalid"}};
   EXPECT_EQ(client.closed().kind(), ErrorKind::unavailable);
   EXPECT_THAT(client.closed().what(), HasSubstr("no-such-host.invalid"));
 }
@@ -200,8 +201,11 @@ TEST(OpeningARedisConnection, MayBeClosedWhileTheNameIsLookedUp) {
   Client client{Endpoint{.host = "no-such-host.invalid"}};
   client.ask(first_ping);
   client->close();
-  ASSERT_TRUE(support::eventually([&] { return !client.told.lines().empty(); }));
-  EXPECT_EQ(client.told.lines().front(), "error unavailable");
+  // The name may be known to be wrong before the request comes; it is answered all the same.
+  EXPECT_TRUE(support::eventually([&] {
+    const auto lines = client.told.lines();
+    return std::find(lines.begin(), lines.end(), "error unavailable") != lines.end();
+  }));
 }
 
 TEST(OpeningARedisConnection, NamesTheFileOfTlsThatIsWrong) {

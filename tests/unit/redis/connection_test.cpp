@@ -24,7 +24,8 @@ const std::string ping = command({"PING"});
 
 /// A client whose log-in is done, and the server's end of it.
 struct Pair {
-  explicit Pair(ConnectionSettings settings = {}, Connection::Use use = Connection::Use::commands)
+  explicit Pair(ConnectionSettings settings = patient(),
+                Connection::Use use = Connection::Use::commands)
       : client{server.endpoint(), std::move(settings), use}, peer{server.accept()} {
     EXPECT_TRUE(peer.hears(ping));
     peer.says("+PONG\r\n");
@@ -37,7 +38,7 @@ struct Pair {
 };
 
 ConnectionSettings impatient() {
-  ConnectionSettings settings;
+  auto settings = patient();
   settings.command_timeout = 60ms;
   return settings;
 }
@@ -170,8 +171,8 @@ TEST(RedisConnection, IsClosedByACommandWithoutAnAnswer) {
 }
 
 TEST(RedisConnection, LooksAtTheOldestRequestOnly) {
-  ConnectionSettings settings;
-  settings.command_timeout = support::scaled(300ms);
+  auto settings = patient();
+  settings.command_timeout = support::scaled(1s);
   Pair pair{settings};
   // More than the time-out in all, but no single one.
   Lines lines{"ready"};
@@ -186,11 +187,12 @@ TEST(RedisConnection, LooksAtTheOldestRequestOnly) {
 }
 
 TEST(RedisConnection, SaysOfWhatItCouldNotWriteThatItWasNotSent) {
-  const FakeServer server;
-  Client client{server.endpoint(), impatient()};
   // More than the buffers of both sockets hold, while nobody reads. The time of both begins with
   // the log-in.
-  client.ask(command({"SET", "a", std::string(32U << 20U, 'x')}));
+  const auto large = command({"SET", "a", std::string(32U << 20U, 'x')});
+  const FakeServer server;
+  Client client{server.endpoint(), impatient()};
+  client.ask(large);
   client.ask(ping);
   const FakePeer peer = server.accept();
   EXPECT_TRUE(peer.hears(ping));

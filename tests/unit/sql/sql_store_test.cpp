@@ -13,6 +13,7 @@
 #include "fake_database.hpp"
 #include "simba/core/runtime.hpp"
 #include "simba/engine/lease_store.hpp"
+#include "unit/core/own_threads.hpp"
 
 namespace simba::sql {
 namespace {
@@ -70,7 +71,7 @@ TEST_F(SqlStoreTest, ThreadsEndWithTheLastUserAndBeginAgainWithTheNext) {
   user.reset();
   EXPECT_GT(threads(), before);
   another.reset();
-  EXPECT_EQ(threads(), before);
+  EXPECT_TRUE(test::eventually([&] { return threads() == before; }));
   EXPECT_NE(acquire(*store, request).error(), nullptr);
   user = store->attach();
   EXPECT_NE(acquire(*store, request).record(), nullptr);
