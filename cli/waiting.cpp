@@ -108,7 +108,7 @@ std::optional<int> wait_for_mutex(Candidate& candidate, Signals& signals, const 
       if (signal == SIGTSTP) ::raise(SIGSTOP);
     }
     const nanoseconds waited = clock->now() - begun;
-    notes.tell(news, waited);
+    if (!news.error || news.error->passes()) notes.tell(news, waited);
     check(candidate, news, patience, waited);
 
     nanoseconds wake_at = notes.next();

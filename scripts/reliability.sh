@@ -6,6 +6,7 @@
 #        logs: makes the table of sanitizers of the logs that are there: asan.log, tsan.log
 #        write: puts the tables of the last runs into docs/reliability.md, between the marks there
 # SIM_HOURS, CHAOS_SECONDS, SOAK_SECONDS, FUZZ_SECONDS: how long each takes (1000, 600, 600, 300).
+# CHAOS_RESUME=1: only on stores without a folder in build/reliability/chaos.
 # CHAOS_PARALLEL: how many stores are broken at the same time (default: 2 for each processor).
 set -uo pipefail
 cd "$(dirname "$0")/.."
@@ -46,8 +47,9 @@ run_mutations() {
 }
 
 run_chaos() {
-  rm -rf "$out/chaos"
-  build/bin/simba-chaos --store all --parallel "${CHAOS_PARALLEL:-$((2 * $(nproc)))}" \
+  local resume=--resume
+  [ -n "${CHAOS_RESUME:-}" ] || { rm -rf "$out/chaos"; resume=; }
+  build/bin/simba-chaos --store all $resume --parallel "${CHAOS_PARALLEL:-$((2 * $(nproc)))}" \
     --seconds "${CHAOS_SECONDS:-600}" --out "$out/chaos" --report "$out/chaos.md"
 }
 

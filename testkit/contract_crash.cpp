@@ -12,7 +12,7 @@ namespace {
 
 void the_next_one_takes_over_within_the_bound(Contract& contract) {
   const std::string mutex = contract.fresh_name();
-  const auto lease = contract.short_lease();
+  const auto lease = contract.clear_lease();
   const auto one = contract.cuttable_factory(lease);
   const auto another = contract.factory(lease);
   Member owner{contract, mutex, *one};
@@ -113,7 +113,7 @@ void a_locker_that_lost_stays_out_until_it_is_closed(Contract& contract) {
 
 void a_dead_waiter_delays_the_next_one_by_no_more_than_a_take_over(Contract& contract) {
   const std::string mutex = contract.fresh_name();
-  const auto lease = contract.short_lease();
+  const auto lease = contract.clear_lease();
   const auto one = contract.factory(lease);
   const auto another = contract.cuttable_factory(lease);
   Member owner{contract, mutex, *one};

@@ -39,7 +39,7 @@ void a_service_started_during_an_outage_acquires_after_it(Contract& contract) {
 }
 
 void stop_returns_within_the_bound_during_an_outage(Contract& contract) {
-  const auto lease = contract.short_lease();
+  const auto lease = contract.calm_lease();
   const auto bound = worst_cases(engine::ContentionPlan{lease}).stop + contract.stall();
   const auto factory = contract.cuttable_factory(lease);
   const std::string mutex = contract.fresh_name();

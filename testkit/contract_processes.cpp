@@ -1,4 +1,6 @@
 // Contenders in processes of their own.
+#include <algorithm>
+#include <array>
 #include <csignal>
 #include <filesystem>
 #include <fstream>
@@ -77,7 +79,7 @@ void ten_processes_never_own_at_the_same_time_and_lose_no_update(Contract& contr
 
 void a_killed_process_is_taken_over_within_the_bound(Contract& contract) {
   const std::string mutex = contract.fresh_name();
-  const auto lease = contract.short_lease();
+  const auto lease = contract.clear_lease();
   const auto bound = contract.take_over(lease);
   const auto factory = contract.factory(lease);
   Child owner = Child::holder(contract, mutex, lease);
@@ -122,19 +124,26 @@ void a_paused_process_is_not_owner_on_waking(Contract& contract) {
   EXPECT_TRUE(waiter.service().is_owner());
 }
 
+/// Mostly: on a busy machine one may take longer.
 void a_release_reaches_a_waiter_in_another_process_within_the_bound(Contract& contract) {
-  const std::string mutex = contract.fresh_name();
   const auto factory = contract.factory();
-  Child owner = Child::holder(contract, mutex, contract.calm_lease());
-  ASSERT_GT(token_of(owner), 0U);
-  Member waiter{contract, mutex, *factory};
-  waiter.start();
-  ASSERT_TRUE(contract.eventually([&] { return waiter.service().has_owner(); }));
-  const LocalTime begun = contract.now();
-  owner.say(std::string{close_request});
-  ASSERT_TRUE(waiter.has_acquired());
-  EXPECT_LE(waiter.acquired_at() - begun, contract.hand_over() + contract.stall());
-  EXPECT_EQ(owner.line(), closed_word);
+  std::array<std::chrono::nanoseconds, 3> spans{};
+  for (auto& span : spans) {
+    const std::string mutex = contract.fresh_name();
+    Child owner = Child::holder(contract, mutex, contract.calm_lease());
+    ASSERT_GT(token_of(owner), 0U);
+    Member waiter{contract, mutex, *factory};
+    waiter.start();
+    ASSERT_TRUE(contract.eventually([&] { return waiter.service().has_owner(); }));
+    const LocalTime begun = contract.now();
+    owner.say(std::string{close_request});
+    ASSERT_TRUE(waiter.has_acquired());
+    span = waiter.acquired_at() - begun;
+    EXPECT_EQ(owner.line(), closed_word);
+  }
+  std::sort(spans.begin(), spans.end());
+  EXPECT_LE(spans[spans.size() / 2], contract.hand_over());
+  EXPECT_LE(spans.back(), contract.hand_over() + contract.stall());
 }
 
 void an_observer_sees_the_owner_in_another_process(Contract& contract) {

@@ -68,6 +68,8 @@ engine::ContentionOptions Contract::lease(int factor) const {
 
 engine::ContentionOptions Contract::short_lease() const { return lease(1); }
 
+engine::ContentionOptions Contract::clear_lease() const { return lease(3); }
+
 engine::ContentionOptions Contract::calm_lease() const {
   return lease(has(Capability::prompt_hand_over) ? 8 : 1);
 }

@@ -64,6 +64,8 @@ class Contract {
 
   /// A lease that ends soon, for tests that wait for that.
   engine::ContentionOptions short_lease() const;
+  /// One that is longer than a stall, so that a test can tell one lease from two.
+  engine::ContentionOptions clear_lease() const;
   /// A lease that does not end by itself while a test lasts.
   engine::ContentionOptions calm_lease() const;
 

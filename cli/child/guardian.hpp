@@ -20,10 +20,10 @@ struct Order {
   std::int32_t value = 0;
 };
 
-/// What a guardian tells the command.
+/// What a guardian, and CMD before it is executed, tell the command.
 struct Report {
   enum class Kind : std::int32_t {
-    forked,   ///< CMD is to become process `value`
+    forked,   ///< process `value`, which tells it itself, is to become CMD
     started,  ///< CMD runs
     failed,   ///< CMD could not be executed: errno `value`; ECANCELED: it was told to end before
     stopped,  ///< signal `value` stopped CMD

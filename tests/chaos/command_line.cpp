@@ -82,8 +82,8 @@ CommandLine parse_command_line(const std::vector<std::string>& words,
       line.action = option == "--list" ? CommandLine::Action::list : CommandLine::Action::help;
       continue;
     }
-    if (option == "--unsafe") {
-      line.unsafe = true;
+    if (option == "--unsafe" || option == "--resume") {
+      (option == "--unsafe" ? line.unsafe : line.resume) = true;
       continue;
     }
     if (!option.starts_with("--")) {
@@ -97,6 +97,9 @@ CommandLine parse_command_line(const std::vector<std::string>& words,
     }
     set(line, option, equals == std::string::npos ? words[++i] : words[i].substr(equals + 1),
         known);
+  }
+  if (line.resume && line.out.empty()) {
+    throw UsageError{"--resume needs --out"};
   }
   if (line.action == CommandLine::Action::run && line.stores.empty()) {
     throw UsageError{fmt::format("--store is missing; there are all, {}", fmt::join(known, ", "))};
@@ -120,6 +123,7 @@ std::string usage_text() {
       "  --contenders C   processes at a time, 2 to {} (5)\n"
       "  --out FOLDER     keeps records, logs and timeline.html in FOLDER/NAME; without it they\n"
       "                   are kept where a promise was broken\n"
+      "  --resume         runs only stores of which FOLDER has no results yet\n"
       "  --report FILE    writes the tables as Markdown\n"
       "  --unsafe         does only what is documented as unsafe, which must be found: sets the\n"
       "                   servers' wall clock forward\n"

@@ -20,6 +20,7 @@ struct CommandLine {
   int parallel = 1;
   int contenders = 5;
   bool unsafe = false;             ///< only what is documented as unsafe
+  bool resume = false;             ///< what `out` has results of is not run again
   std::filesystem::path out{};     ///< empty: only what is broken is kept
   std::filesystem::path report{};  ///< empty: none
 };

@@ -38,6 +38,8 @@ TEST(ChaosCommandLine, TakesOptionsInBothForms) {
   EXPECT_EQ(line.report, "file");
   EXPECT_THAT(parse_command_line({"--store", "all"}, known).stores, ElementsAre("sqlite", "redis"));
   EXPECT_EQ(parse_command_line({"--list"}, known).action, CommandLine::Action::list);
+  EXPECT_FALSE(line.resume);
+  EXPECT_TRUE(parse_command_line({"--store=all", "--out=folder", "--resume"}, known).resume);
 }
 
 TEST(ChaosCommandLine, SaysWhatIsWrongAndWhatIsAllowed) {
@@ -52,6 +54,7 @@ TEST(ChaosCommandLine, SaysWhatIsWrongAndWhatIsAllowed) {
   EXPECT_THAT(complaint({"--speed", "1"}), HasSubstr("unknown option '--speed'"));
   EXPECT_THAT(complaint({"--bogus"}), HasSubstr("unknown option '--bogus'"));
   EXPECT_THAT(complaint({"redis"}), HasSubstr("'redis' is no option"));
+  EXPECT_THAT(complaint({"--store=redis", "--resume"}), HasSubstr("--resume needs --out"));
 }
 
 }  // namespace

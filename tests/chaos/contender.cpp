@@ -14,8 +14,6 @@
 #include <thread>
 #include <unistd.h>
 
-#include <fmt/format.h>
-
 #include "chaos/fenced_log.hpp"
 #include "chaos/raw_clock.hpp"
 #include "chaos/record.hpp"
@@ -125,6 +123,7 @@ void wait_for_the_end() {
 
 void run(const ContenderSettings& settings, RecordWriter& lock_record) {
   const auto& files = settings.files;
+  const auto name = settings.which.name();
   const auto lane = static_cast<std::size_t>(settings.which.lane);
   const auto log = std::make_shared<FileLogger>(files.log(settings.which));
   const SharedPage<Status> status{files.status()};
@@ -133,7 +132,7 @@ void run(const ContenderSettings& settings, RecordWriter& lock_record) {
   FencedLog work_resource{files.resource(1)};
 
   const auto factory = make_factory(settings.url, {.runtime = make_runtime({.log = log})});
-  RecordedContender contender{settings.which.id(), log, lock_record};
+  RecordedContender contender{name, log, lock_record};
   const auto service = factory->create_mutex_contend_service(contender);
 
   // The work asks for the token of its scheduler, which is there only when it has been made.
@@ -146,7 +145,7 @@ void run(const ContenderSettings& settings, RecordWriter& lock_record) {
                           count_up(work_resource, own->fencing_token(), 2ms);
                         }
                       },
-                      {.contender_id = settings.which.id() + "-work"}};
+                      {.contender_id = name + "-work"}};
   leads.store(&scheduler.contend_service());
   {
     const Sampler lock_sampler{*service, lock_record, status->sights[lane][0].owned_at};

@@ -103,7 +103,9 @@ FaultKind reply_lost(std::chrono::milliseconds lease) {
               way->cut_next_reply();
             }
             return on(lane, [&crew, lane, before, lease] {
-              support::within(lease, [&] { return cuts_on(crew, lane) > before; });
+              const auto deadline = support::now() + lease;
+              support::eventually(
+                  [&] { return cuts_on(crew, lane) > before || support::now() > deadline; });
               for (auto* const way : crew.ways(lane)) {
                 way->mend();
               }

@@ -82,18 +82,21 @@ Driver::Active Driver::start(const FaultKind& kind) {
   return {&kind, begin, before, std::move(running), raw_now()};
 }
 
+bool Driver::has_moved(const FaultKind& kind, const support::Server* before) const {
+  return before != nullptr && &scene_.servers.with_role(kind.may_move) != before;
+}
+
 FaultSpan Driver::finish(Active active) const {
   if (active.running.end) {
     active.running.end();
   }
   const auto end = raw_now();
-  const auto& role = active.kind->may_move;
   return {.kind = active.kind->name,
           .what = active.running.what,
           .lane = active.running.lane,
           .begin = active.begin,
           .end = end,
-          .fails_over = !role.empty() && &scene_.servers.with_role(role) != active.before,
+          .fails_over = has_moved(*active.kind, active.before),
           .holds_up_all = active.running.holds_up_all,
           .leaves_no_owner = active.kind->leaves_no_owner,
           .counts_from = active.kind->count_from == CountFrom::begin ? active.in_force : end,
@@ -116,6 +119,7 @@ void Driver::run(std::vector<FaultSpan>& faults) {
   while ((raw_now() < deadline || basics_left()) && !interrupted_.load()) {
     const auto& kind = draw();
     auto first = start(kind);
+    const auto* const before = first.before;
     sleep(length_of(kind));
     // A second one inside the first. Its time without an owner counts from the end of both.
     std::optional<FaultSpan> inner;
@@ -135,11 +139,14 @@ void Driver::run(std::vector<FaultSpan>& faults) {
       inner->alone = false;
     }
     const auto since = outer.end;
+    const auto index = faults.size();
     faults.push_back(std::move(outer));
     if (inner) {
       faults.push_back(std::move(*inner));
     }
     await_owners(since);
+    // Servers may have been about to when the fault ended.
+    faults[index].fails_over = faults[index].fails_over || has_moved(kind, before);
     sleep(std::chrono::milliseconds{100 + random_() % 500});
   }
 }

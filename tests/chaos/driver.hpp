@@ -8,6 +8,10 @@
 
 #include "chaos/fault.hpp"
 
+namespace simba::support {
+class Server;
+}
+
 namespace simba::chaos {
 
 /// Does harm for a while: first each basic fault, then all others, one after the other, now and
@@ -41,6 +45,8 @@ class Driver {
   std::chrono::milliseconds length_of(const FaultKind& kind);
   Active start(const FaultKind& kind);
   FaultSpan finish(Active active) const;
+  /// Whether another server than `before` has the role that may move.
+  bool has_moved(const FaultKind& kind, const support::Server* before) const;
   void await_owners(std::int64_t since) const;
 
   const Scene scene_;

@@ -40,8 +40,8 @@ struct FaultKind {
   std::chrono::milliseconds longest{};
   std::function<Running(const Scene&, ChaosRandom&)> begin{};  ///< the scene outlives it
   bool on_servers = false;
-  std::string
-      may_move{};  ///< the role that may go to another server, which may not know everything
+  /// The role that may go to another server, which may not know everything; empty: none.
+  std::string may_move{};
   bool leaves_no_owner = false;  ///< at least for a moment
   bool basic = false;            ///< each round does it, before those that are not
   CountFrom count_from = CountFrom::end;

@@ -123,7 +123,8 @@ int run(const CommandLine& line) {
   std::optional<simba::support::TemporaryFolder> passing;
   const auto folder = line.out.empty() ? passing.emplace().path() : line.out;
   for (const auto& store : line.stores) {
-    if (std::filesystem::exists(folder / store) && !std::filesystem::is_empty(folder / store)) {
+    if (!line.resume && std::filesystem::exists(folder / store) &&
+        !std::filesystem::is_empty(folder / store)) {
       throw UsageError{fmt::format("--out: {} is not empty", (folder / store).string())};
     }
   }

@@ -102,6 +102,18 @@ TEST(ChaosProgram, ExplainsWrongUsage) {
   EXPECT_THAT(outcome.text, HasSubstr("usage: simba-chaos"));
 }
 
+TEST(ChaosProgram, TakesTheResultsOfAnEarlierRunWhereItIsToldTo) {
+  support::TemporaryFolder folder;
+  fs::create_directory(folder.path() / "redis");
+  std::ofstream{folder.path() / "redis" / "result"}
+      << "store redis\nseconds 77\nownerships 1\nupdates 1\nfaults 1\n";
+  const auto arguments = "--store redis --out " + folder.path().string();
+  EXPECT_EQ(run(arguments).code, 2) << "it must not overwrite them";
+  const auto outcome = run(arguments + " --resume");
+  EXPECT_EQ(outcome.code, 0) << outcome.text;
+  EXPECT_THAT(outcome.text, HasSubstr("77"));
+}
+
 class ChaosProgramOn : public ::testing::TestWithParam<const char*> {};
 
 // What is documented as unsafe makes two owners, and they are found: a clean table means something.

@@ -220,7 +220,7 @@ void add_waits(StoreResult& result, const Store& store, const Story& story,
     if (fault.lane != -1 && during > waits.during_bound) {
       complain(during, "during", fault.begin);
     }
-    if (fault.leaves_no_owner && during == 0) {
+    if (fault.leaves_no_owner && during == 0 && result.interrupted == 0) {
       result.problems.push_back(fmt::format("'{}' had no effect", fault.kind));
     }
   }

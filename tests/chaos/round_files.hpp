@@ -34,9 +34,6 @@ struct Incarnation {
   bool killed = false;  ///< by the driver
 
   std::string name() const { return fmt::format("c{}.{}", lane, life); }
-
-  /// Of its contenders. Every other lane starts again under the same one.
-  std::string id() const { return lane % 2 == 0 ? fmt::format("c{}", lane) : name(); }
 };
 
 /// Where the files of a round are.

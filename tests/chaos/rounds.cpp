@@ -24,6 +24,7 @@ struct Round {
   std::string store{};
   std::filesystem::path folder{};
   std::unique_ptr<support::ChildProcess> process{};
+  bool over = false;  ///< by an earlier run
 };
 
 std::filesystem::path result_file(const std::filesystem::path& folder) { return folder / "result"; }
@@ -40,7 +41,7 @@ void start(Round& round, const CommandLine& line) {
 }
 
 StoreResult finish(Round& round, const CommandLine& line) {
-  const int code = round.process->wait();
+  const int code = round.process ? round.process->wait() : 0;
   std::ifstream stream{result_file(round.folder)};
   const std::string text{std::istreambuf_iterator<char>{stream}, {}};
   return result_of(text, code, {.store = round.store, .seed = line.seed});
@@ -66,6 +67,7 @@ std::vector<StoreResult> run_rounds(const CommandLine& line, const std::filesyst
   std::vector<Round> rounds;
   for (const auto& store : line.stores) {
     rounds.push_back({.store = store, .folder = folder / store});
+    rounds.back().over = line.resume && std::filesystem::exists(result_file(rounds.back().folder));
   }
   bool told = false;
   for (;;) {
@@ -73,7 +75,7 @@ std::vector<StoreResult> run_rounds(const CommandLine& line, const std::filesyst
     int waiting = 0;
     for (auto& round : rounds) {
       going_on += round.process && round.process->running() ? 1 : 0;
-      waiting += round.process ? 0 : 1;
+      waiting += round.process || round.over ? 0 : 1;
     }
     if (interrupted.load() && !told) {
       told = true;
@@ -87,7 +89,7 @@ std::vector<StoreResult> run_rounds(const CommandLine& line, const std::filesyst
       break;
     }
     for (auto& round : rounds) {
-      if (!round.process && going_on < line.parallel && !told) {
+      if (!round.process && !round.over && going_on < line.parallel && !told) {
         start(round, line);
         ++going_on;
       }
@@ -96,11 +98,11 @@ std::vector<StoreResult> run_rounds(const CommandLine& line, const std::filesyst
   }
   std::vector<StoreResult> results;
   for (auto& round : rounds) {
-    results.push_back(round.process ? finish(round, line)
-                                    : StoreResult{.store = round.store,
-                                                  .seed = line.seed,
-                                                  .interrupted = 1,
-                                                  .skipped = "interrupted before"});
+    results.push_back(round.process || round.over ? finish(round, line)
+                                                  : StoreResult{.store = round.store,
+                                                                .seed = line.seed,
+                                                                .interrupted = 1,
+                                                                .skipped = "interrupted before"});
   }
   return results;
 }

@@ -260,9 +260,9 @@ TEST_F(RedisErrors, AKeyOfAnotherTypeIsNamedAndHelpsNobodyIn) {
 TEST_F(RedisErrors, AKeyThatBecomesOneOfAnotherTypeEndsTheOwnershipInTime) {
   Attempt owner{options()};
   ASSERT_TRUE(owner.owns());
-  const auto begin = now();
   console_.ask({"DEL", owner_key("m")});
   console_.ask({"LPUSH", owner_key("m"), "x"});
+  const auto begin = now();
 
   EXPECT_LT(support::last_seen_owning(owner.service()) - begin, short_lease);
   EXPECT_TRUE(owner.contender().wait_for_releases(1, scaled(10s)));

@@ -16,7 +16,7 @@ using support::within;
 using support::ZooKeeperServer;
 
 /// What is told at once is told within this time.
-const auto promptly = scaled(2s);
+constexpr auto promptly = 1s;
 
 /// Connections and sessions that fail, on one server. `mine` reaches it by a proxy.
 class ZooKeeperFaults : public ::testing::Test {
@@ -68,7 +68,7 @@ TEST_F(ZooKeeperFaults, AnOwnerThatIsToStepDownDoesSoAtOnceAndOwnsAgainWithAGrea
 
   mine.proxy.cut();
   EXPECT_TRUE(within(promptly, [&] { return !owner.service->is_owner(); }));
-  EXPECT_TRUE(owner.contender.wait_for_releases(1, promptly));
+  EXPECT_TRUE(owner.contender.wait_for_releases(1, scaled(promptly)));
   EXPECT_EQ(owner.losses(LossReason::revoked), 1U);
   EXPECT_EQ(console_.children(node_of("m")), old) << "its session is over: the test is too slow";
   mine.proxy.mend();
@@ -113,7 +113,7 @@ TEST_F(ZooKeeperFaults, AnOwnerInABlackHoleStepsDownBeforeAnotherOwnsAndContends
   }));
   EXPECT_FALSE(both);
   EXPECT_GT(now() - begin, short_session / 2) << "the session has not had its time";
-  EXPECT_TRUE(owner.contender.wait_for_releases(1, promptly));
+  EXPECT_TRUE(owner.contender.wait_for_releases(1, scaled(promptly)));
   EXPECT_EQ(owner.losses(LossReason::expired), 1U);
   EXPECT_GT(waiter.service->fencing_token(), token);
 

@@ -89,6 +89,14 @@ std::uint16_t RedisSentinelServers::master_port(std::size_t sentinel) {
   return answer.items.size() == 2 ? static_cast<std::uint16_t>(std::stoi(answer.items[1].text)) : 0;
 }
 
+std::string RedisSentinelServers::flags_of_master(std::size_t sentinel) {
+  const auto facts = RedisConsole{this->sentinel(sentinel).location()}
+                         .ask({"SENTINEL", "MASTER", master_name})
+                         .texts();
+  const auto found = std::find(facts.begin(), facts.end(), "flags");
+  return found == facts.end() || found + 1 == facts.end() ? "" : *(found + 1);
+}
+
 std::size_t RedisSentinelServers::master(std::size_t sentinel) {
   const auto port = master_port(sentinel);
   for (std::size_t i = 0; i < nodes_.size(); ++i) {

@@ -85,6 +85,9 @@ class RedisSentinelServers {
   /// The index of the node that is master by the word of a sentinel.
   std::size_t master(std::size_t sentinel = 0);
 
+  /// What a sentinel thinks of it: "master", and more where it is down or a fail-over goes on.
+  std::string flags_of_master(std::size_t sentinel);
+
  private:
   bool is_ready();
 
