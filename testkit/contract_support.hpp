@@ -64,7 +64,7 @@ class Contract {
 
   /// A lease that ends soon, for tests that wait for that.
   engine::ContentionOptions short_lease() const;
-  /// One that is longer than a stall, so that a test can tell one lease from two.
+  /// A longer one, whose bounds leave a busy machine more time.
   engine::ContentionOptions clear_lease() const;
   /// A lease that does not end by itself while a test lasts.
   engine::ContentionOptions calm_lease() const;
@@ -85,10 +85,9 @@ class Contract {
   std::chrono::nanoseconds hand_over() const { return scaled(store().hand_over); }
   /// What a busy machine may take on top of a bound: a stall of it fails no test.
   std::chrono::nanoseconds stall() const { return scaled(std::chrono::seconds{1}); }
-  /// From the crash of an owner to the next one, at worst, on a busy machine.
+  /// From the crash of an owner to the next one, at worst.
   std::chrono::nanoseconds take_over(const engine::ContentionOptions& options) const {
-    return worst_cases(engine::ContentionPlan{options}).take_over + scaled(store().end_of_lease) +
-           stall();
+    return worst_cases(engine::ContentionPlan{options}).take_over + scaled(store().end_of_lease);
   }
 
   /// Waits until `condition` holds and says whether it does.

@@ -1,5 +1,4 @@
 // The program itself, where it must find something, and where it is interrupted.
-#include <algorithm>
 #include <arpa/inet.h>
 #include <array>
 #include <chrono>
@@ -22,12 +21,14 @@
 
 #include "support/child_process.hpp"
 #include "support/patience.hpp"
+#include "support/process_state.hpp"
 #include "support/temporary_folder.hpp"
 
 namespace simba::chaos {
 namespace {
 
 using namespace std::chrono_literals;
+using support::processes_about;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 namespace fs = std::filesystem;
@@ -48,20 +49,6 @@ Outcome run(const std::string& arguments) {
   const int status = stream == nullptr ? -1 : ::pclose(stream);
   outcome.code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
   return outcome;
-}
-
-/// The command lines of all processes that have this text in them, with a space between words.
-std::vector<std::string> processes_about(const std::string& text) {
-  std::vector<std::string> result;
-  for (const auto& entry : fs::directory_iterator{"/proc"}) {
-    std::ifstream stream{entry.path() / "cmdline"};
-    std::string line{std::istreambuf_iterator<char>{stream}, {}};
-    std::replace(line.begin(), line.end(), '\0', ' ');
-    if (line.find(text) != std::string::npos) {
-      result.push_back(line);
-    }
-  }
-  return result;
 }
 
 /// Of the server in a contender's command line.

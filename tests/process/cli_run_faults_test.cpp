@@ -1,9 +1,7 @@
 // simba run when something is killed, stopped, or lost.
 #include <csignal>
 #include <fcntl.h>
-#include <filesystem>
 #include <string>
-#include <system_error>
 #include <unistd.h>
 
 #include <gmock/gmock.h>
@@ -11,6 +9,7 @@
 
 #include "process/cli_fixture.hpp"
 #include "support/location.hpp"
+#include "support/process_state.hpp"
 
 namespace simba {
 namespace {
@@ -110,17 +109,6 @@ TEST_F(CliRunFaults, ItsCommandDoesNotOutliveTheGuardian) {
   EXPECT_EQ(owner(), "");
 }
 
-/// How many processes have this text in their command lines.
-int processes_about(const std::string& text) {
-  int count = 0;
-  std::error_code gone;
-  for (const auto& entry : std::filesystem::directory_iterator{"/proc", gone}) {
-    const auto line = support::content_of(entry.path() / "cmdline");
-    count += line.find(text) != std::string::npos ? 1 : 0;
-  }
-  return count;
-}
-
 // Its first act: the guardian may not have come to anything since it has forked.
 TEST_F(CliRunFaults, ACommandThatKillsItsGuardianAtOnceIsEndedWithAllThatItHasStarted) {
   const auto mark = folder.path().string() + "/inner";
@@ -128,7 +116,7 @@ TEST_F(CliRunFaults, ACommandThatKillsItsGuardianAtOnceIsEndedWithAllThatItHasSt
     CliProgram program{
         script("sh -c 'while :; do sleep 0.01; done' " + mark + " & kill -KILL $PPID; sleep 600")};
     EXPECT_EQ(program.wait(), 128 + SIGKILL);
-    EXPECT_EQ(processes_about(mark), 0);
+    EXPECT_THAT(support::processes_about(mark), testing::IsEmpty());
     EXPECT_THAT(program.err(), HasSubstr("the guardian process was killed"));
   }
 }

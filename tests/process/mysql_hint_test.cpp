@@ -111,16 +111,15 @@ TEST_F(MySqlHint, AReleaseReachesTheWaiterAtOnce) {
     EXPECT_THAT(hint.mutexes, ElementsAre(mutex));
     spans.push_back(hinted_at - released_at);
   }
-  EXPECT_LT(*std::min_element(spans.begin(), spans.end()), support::scaled(100ms));
+  std::sort(spans.begin(), spans.end());
+  EXPECT_LT(spans[spans.size() / 2], support::scaled(100ms));
+  EXPECT_LT(spans.back(), support::scaled(1s));
 }
 
 TEST_F(MySqlHint, AnAcquisitionEndsTheWaitOfItsOwnProcess) {
   Waiter waiter{options};
-  Console console{options};
-  const std::string waits =
-      fmt::format("SELECT IS_USED_LOCK('{}') IS NOT NULL", lock_name(options.database, mutex));
   std::thread acquirer{[&] {
-    EXPECT_TRUE(support::within(5s, [&] { return console.value(waits) == "1"; }));
+    EXPECT_TRUE(support::within(5s, [&] { return is_waited_for(mutex); }));
     const auto rows =
         waiter.session->change(Change::acquire, std::vector{ask(mutex, "me")}, soon());
     waiter.session->after(Change::acquire, rows);
@@ -128,7 +127,7 @@ TEST_F(MySqlHint, AnAcquisitionEndsTheWaitOfItsOwnProcess) {
   waiter.wait_in_rounds({mutex});
   acquirer.join();
   waiter.wait({}, 10ms);
-  EXPECT_TRUE(support::within(200ms, [&] { return console.value(waits) == "0"; }));
+  EXPECT_TRUE(support::within(200ms, [&] { return !is_waited_for(mutex); }));
 }
 
 TEST_F(MySqlHint, TheFirstMutexesHaveHintsAndTheOthersNone) {

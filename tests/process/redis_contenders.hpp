@@ -100,10 +100,9 @@ class Contenders {
                              std::chrono::ceil<std::chrono::milliseconds>(slowest_).count());
   }
 
-  /// When a fault is over, or concerns others only, someone new owns the mutex soon. Jitter, and
-  /// a busy machine, take more than the lease.
+  /// When a fault is over, or concerns others only, someone new owns the mutex soon.
   void expect_recovery(const std::string& after,
-                       std::chrono::milliseconds limit = short_lease + 4s) {
+                       std::chrono::milliseconds limit = short_lease + 1s) {
     hurry_.turn(true);
     const auto begin = support::now();
     EXPECT_TRUE(support::within(limit, [&] { return ledger_.begun_since(begin) > 0; }))

@@ -16,7 +16,7 @@ using support::within;
 using support::ZooKeeperServer;
 
 /// What is told at once is told within this time.
-constexpr auto promptly = 1s;
+constexpr auto promptly = 500ms;
 
 /// Connections and sessions that fail, on one server. `mine` reaches it by a proxy.
 class ZooKeeperFaults : public ::testing::Test {

@@ -1,11 +1,13 @@
 #include "support/process_state.hpp"
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <sstream>
 #include <string>
 #include <system_error>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -41,6 +43,17 @@ bool holds_file_lock(pid_t process) {
     if (kind == "POSIX" && access == "WRITE" && owner == process) return true;
   }
   return false;
+}
+
+std::vector<std::string> processes_about(const std::string& text) {
+  std::vector<std::string> found;
+  for (const auto& entry : fs::directory_iterator{"/proc"}) {
+    std::ifstream stream{entry.path() / "cmdline"};
+    std::string line{std::istreambuf_iterator<char>{stream}, {}};
+    std::replace(line.begin(), line.end(), '\0', ' ');
+    if (line.find(text) != std::string::npos) found.push_back(std::move(line));
+  }
+  return found;
 }
 
 }  // namespace simba::support
