@@ -170,7 +170,7 @@ bool CommonOptions::passes_over_config() const {
 }
 
 std::string CommonOptions::contender_id() const {
-  return id ? *id : ContenderIdGenerator::host().generate();
+  return id ? *id : ContenderIdGenerator::unique().generate();
 }
 
 }  // namespace simba::cli

@@ -20,7 +20,7 @@ void write(const std::shared_ptr<Logger>& given, const std::string& line) {
 }  // namespace
 
 AbstractMutexContender::AbstractMutexContender(std::string mutex)
-    : AbstractMutexContender{std::move(mutex), ContenderIdGenerator::host().generate()} {}
+    : AbstractMutexContender{std::move(mutex), ContenderIdGenerator::unique().generate()} {}
 
 AbstractMutexContender::AbstractMutexContender(std::string mutex, std::string contender_id,
                                                std::shared_ptr<Logger> log)

@@ -16,6 +16,16 @@
 namespace simba {
 namespace {
 
+/// Up to 256 bytes come whole or not at all.
+std::array<std::uint64_t, 2> random_bits() {
+  std::array<std::uint64_t, 2> bits{};
+  if (::getrandom(bits.data(), sizeof bits, 0) != static_cast<ssize_t>(sizeof bits)) {
+    std::random_device device;
+    for (auto& half : bits) half = (std::uint64_t{device()} << 32U) ^ device();
+  }
+  return bits;
+}
+
 /// No lock in here: another thread could hold it at the moment of a fork, and the child would wait
 /// for it for ever.
 class HostGenerator final : public ContenderIdGenerator {
@@ -55,6 +65,36 @@ class HostGenerator final : public ContenderIdGenerator {
   std::atomic<const std::string*> address_{nullptr};
 };
 
+/// The id of a host generator with the mark of this process. No lock in here either.
+class UniqueGenerator final : public ContenderIdGenerator {
+ public:
+  std::string generate() override {
+    return fmt::format("{}-{:016x}", readable_.generate(), mark());
+  }
+
+ private:
+  struct Mark {
+    std::uint64_t forks;  ///< before the process that it belongs to
+    std::uint64_t bits;
+  };
+
+  /// Drawn once; again in a forked child, which takes over what its parent had.
+  std::uint64_t mark() {
+    const std::uint64_t forks = detail::fork_count();
+    const Mark* known = mark_.load(std::memory_order_acquire);
+    while (known == nullptr || known->forks != forks) {
+      auto drawn = std::make_unique<const Mark>(Mark{.forks = forks, .bits = random_bits()[0]});
+      if (mark_.compare_exchange_strong(known, drawn.get(), std::memory_order_acq_rel)) {
+        known = drawn.release();  // lives as long as the process
+      }
+    }
+    return known->bits;
+  }
+
+  HostGenerator readable_;
+  std::atomic<const Mark*> mark_{nullptr};
+};
+
 /// Asks the operating system each time, so that no two processes ever share a state.
 class UuidGenerator final : public ContenderIdGenerator {
  public:
@@ -64,24 +104,16 @@ class UuidGenerator final : public ContenderIdGenerator {
     half[1] = (half[1] & (~std::uint64_t{0} >> 2U)) | (std::uint64_t{2} << 62U);  // RFC variant
     return fmt::format("{:016x}{:016x}", half[0], half[1]);
   }
-
- private:
-  static std::array<std::uint64_t, 2> random_bits() {
-    std::array<std::uint64_t, 2> bits{};
-    // Up to 256 bytes come whole or not at all.
-    if (::getrandom(bits.data(), sizeof bits, 0) != static_cast<ssize_t>(sizeof bits)) {
-      std::random_device device;
-      for (auto& half : bits) half = (std::uint64_t{device()} << 32U) ^ device();
-    }
-    return bits;
-  }
 };
 
 // Ready before any code runs, so that contenders may themselves be global objects.
+constinit UniqueGenerator unique_generator;
 constinit HostGenerator host_generator;
 constinit UuidGenerator uuid_generator;
 
 }  // namespace
+
+ContenderIdGenerator& ContenderIdGenerator::unique() { return unique_generator; }
 
 ContenderIdGenerator& ContenderIdGenerator::host() { return host_generator; }
 

@@ -11,7 +11,7 @@ using detail::LockAttempt;
 using detail::Patience;
 
 SimbaLocker::SimbaLocker(std::string mutex, MutexContendServiceFactory& factory)
-    : SimbaLocker{std::move(mutex), factory, ContenderIdGenerator::host().generate()} {}
+    : SimbaLocker{std::move(mutex), factory, ContenderIdGenerator::unique().generate()} {}
 
 SimbaLocker::SimbaLocker(std::string mutex, MutexContendServiceFactory& factory,
                          std::string contender_id)

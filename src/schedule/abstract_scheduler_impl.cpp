@@ -12,8 +12,9 @@ namespace simba {
 AbstractScheduler::Impl::Impl(std::string mutex, MutexContendServiceFactory& factory,
                               const ScheduleConfig& config, Work work, SchedulerOptions options)
     : AbstractMutexContender{std::move(mutex),
-                             options.contender_id.empty() ? ContenderIdGenerator::host().generate()
-                                                          : std::move(options.contender_id),
+                             options.contender_id.empty()
+                                 ? ContenderIdGenerator::unique().generate()
+                                 : std::move(options.contender_id),
                              factory.runtime()->log},
       runtime_{factory.runtime()},
       config_{config},

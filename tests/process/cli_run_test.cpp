@@ -40,6 +40,18 @@ TEST_F(CliRun, TellsTheCommandItsMutexItsIdAndATokenThatGrows) {
   EXPECT_THAT(second.out(), testing::MatchesRegex("m you [2-9]\n"));
 }
 
+// In containers of two hosts pid and address may be the same. The bits at the end are not.
+TEST_F(CliRun, TheDefaultContenderIdIsNewInEachProcess) {
+  std::vector<std::string> marks;
+  for (int i = 0; i < 2; ++i) {
+    CliProgram program{script("echo $SIMBA_CONTENDER_ID")};
+    ASSERT_EQ(program.wait(), 0) << program.err();
+    EXPECT_THAT(program.out(), testing::MatchesRegex("0:[0-9]+@.+-[0-9a-f]{16}\n"));
+    marks.push_back(program.out().substr(program.out().rfind('-')));
+  }
+  EXPECT_NE(marks[0], marks[1]);
+}
+
 TEST_F(CliRun, LetsInputAndOutputThrough) {
   CliProgram program{script("cat; echo careful >&2"), {}, "some\ninput"};
   EXPECT_EQ(program.wait(), 0);

@@ -11,7 +11,7 @@ namespace simba {
 /// A contender with names and with callbacks that log. Override what you need.
 class AbstractMutexContender : public MutexContender {
  public:
-  /// Takes the next id of the host generator.
+  /// Takes an id that nobody else has (`ContenderIdGenerator::unique()`).
   /// Throws InvalidArgumentError where `mutex` is blank.
   explicit AbstractMutexContender(std::string mutex);
 

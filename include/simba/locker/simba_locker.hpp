@@ -22,8 +22,8 @@ namespace simba {
 /// Lifetime: the destructor closes. The factory may be destroyed first.
 class SimbaLocker final : public Locker {
  public:
-  /// Throws InvalidArgumentError where the store can not take the names. Without an id, the next
-  /// one of the host generator.
+  /// Throws InvalidArgumentError where the store can not take the names. Without an id, one
+  /// that nobody else has (`ContenderIdGenerator::unique()`).
   SimbaLocker(std::string mutex, MutexContendServiceFactory& factory);
   SimbaLocker(std::string mutex, MutexContendServiceFactory& factory, std::string contender_id);
   ~SimbaLocker() override;

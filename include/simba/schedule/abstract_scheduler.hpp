@@ -11,7 +11,7 @@
 namespace simba {
 
 struct SchedulerOptions {
-  std::string contender_id{};            ///< empty: the next one of the host generator
+  std::string contender_id{};            ///< empty: one that nobody else has
   std::shared_ptr<Executor> executor{};  ///< runs the work; empty: `Runtime::workers`
 };
 

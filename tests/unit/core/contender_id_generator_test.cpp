@@ -1,5 +1,6 @@
 #include "simba/core/contender_id_generator.hpp"
 
+#include <array>
 #include <cstdint>
 #include <set>
 #include <string>
@@ -11,6 +12,7 @@
 #include <gtest/gtest.h>
 
 #include "core/host_address.hpp"
+#include "simba/core/names.hpp"
 #include "unit/core/forked.hpp"
 
 namespace simba {
@@ -19,6 +21,8 @@ namespace {
 std::uint64_t count_of(const std::string& id) { return std::stoull(id); }
 
 std::string rest_of(const std::string& id) { return id.substr(id.find(':')); }
+
+std::string mark_of(const std::string& id) { return id.substr(id.rfind('-') + 1); }
 
 std::string this_process() {
   return ":" + std::to_string(::getpid()) + "@" + detail::host_address();
@@ -66,6 +70,61 @@ TEST(HostContenderId, GoesOnCountingInTheParentOfAFork) {
   EXPECT_TRUE(
       test::in_forked_child([] { return !ContenderIdGenerator::host().generate().empty(); }));
   EXPECT_EQ(count_of(ContenderIdGenerator::host().generate()), before + 1);
+}
+
+TEST(UniqueContenderId, IsThatOfTheHostAndSixteenHexDigits) {
+  EXPECT_THAT(ContenderIdGenerator::unique().generate(),
+              testing::MatchesRegex("[0-9]+" + this_process() + "-[0-9a-f]{16}"));
+}
+
+TEST(UniqueContenderId, IsWithinTheBoundsOfEveryStore) {
+  EXPECT_NO_THROW(check_name("contender id", ContenderIdGenerator::unique().generate(),
+                             NameLimits{}.contender_id));
+  const std::string longest = "1099511627775:4194304@" + std::string(45, 'f') + "-";
+  EXPECT_NO_THROW(
+      check_name("contender id", longest + std::string(16, 'f'), NameLimits{}.contender_id));
+}
+
+TEST(UniqueContenderId, KeepsItsMarkInOneProcessAndCountsUp) {
+  const auto first = ContenderIdGenerator::unique().generate();
+  const auto second = ContenderIdGenerator::unique().generate();
+  EXPECT_EQ(mark_of(first), mark_of(second));
+  EXPECT_EQ(count_of(second), count_of(first) + 1);
+}
+
+// Two containers on two hosts are process 1 at the same address: only the mark tells them apart.
+TEST(UniqueContenderId, HasAnotherMarkInAnotherProcess) {
+  const auto ours = ContenderIdGenerator::unique().generate();
+  std::array<int, 2> ends{};
+  ASSERT_EQ(::pipe(ends.data()), 0);
+  EXPECT_TRUE(test::in_forked_child([&] {
+    const auto child = mark_of(ContenderIdGenerator::unique().generate());
+    const bool grandchild = test::in_forked_child(
+        [&] { return mark_of(ContenderIdGenerator::unique().generate()) != child; });
+    return grandchild && ::write(ends[1], child.data(), child.size()) == 16;
+  }));
+  std::string of_child(16, ' ');
+  EXPECT_EQ(::read(ends[0], of_child.data(), of_child.size()), 16);
+  EXPECT_NE(of_child, mark_of(ours));
+  EXPECT_EQ(mark_of(ContenderIdGenerator::unique().generate()), mark_of(ours));
+  ::close(ends[0]);
+  ::close(ends[1]);
+}
+
+TEST(UniqueContenderId, HasOneMarkHoweverManyThreadsAskFirst) {
+  EXPECT_TRUE(test::in_forked_child([] {  // where nobody has asked yet
+    std::vector<std::string> ids(4);
+    {
+      std::vector<std::jthread> threads;
+      threads.reserve(ids.size());
+      for (auto& id : ids) {
+        threads.emplace_back([&id] { id = ContenderIdGenerator::unique().generate(); });
+      }
+    }
+    std::set<std::string> marks;
+    for (const auto& id : ids) marks.insert(mark_of(id));
+    return marks.size() == 1 && std::set<std::string>(ids.begin(), ids.end()).size() == ids.size();
+  }));
 }
 
 TEST(UuidContenderId, IsAVersion4UuidOf32HexDigits) {

@@ -50,10 +50,10 @@ TEST(AbstractMutexContender, HasTheNamesItWasGiven) {
   EXPECT_EQ(contender.contender_id(), "me");
 }
 
-TEST(AbstractMutexContender, TakesAnIdOfTheHostGeneratorWhereItIsGivenNone) {
+TEST(AbstractMutexContender, TakesAnIdThatNobodyElseHasWhereItIsGivenNone) {
   const AbstractMutexContender one{"the mutex"};
   const AbstractMutexContender other{"the mutex"};
-  EXPECT_THAT(one.contender_id(), MatchesRegex("[0-9]+:[0-9]+@.+"));
+  EXPECT_THAT(one.contender_id(), MatchesRegex("[0-9]+:[0-9]+@.+-[0-9a-f]{16}"));
   EXPECT_NE(one.contender_id(), other.contender_id());
 }
 

@@ -36,10 +36,11 @@ TEST_F(LockerOutcome, NamesAreTheOnesGiven) {
   EXPECT_EQ(locker_.contender_id(), "me");
 }
 
-TEST_F(LockerOutcome, WithoutAnIdEachLockerGetsOneOfItsOwn) {
+TEST_F(LockerOutcome, WithoutAnIdEachLockerGetsOneThatNobodyElseHas) {
   const SimbaLocker one{"order", factory_};
   const SimbaLocker another{"order", factory_};
   EXPECT_NE(one.contender_id(), another.contender_id());
+  EXPECT_THAT(one.contender_id(), testing::MatchesRegex(".*-[0-9a-f]{16}"));
 }
 
 TEST_F(LockerOutcome, BeforeTheFirstAcquireThereIsNoTokenAndNothingToLose) {

@@ -196,6 +196,7 @@ TEST_F(SchedulerTest, ARunThatTheExecutorRefusesIsLeftOutAndTheScheduleGoesOn) {
   world_.advance(35s);
   EXPECT_THAT(runs_, ElementsAre(20s, 30s));
   EXPECT_EQ(world_.log().count("queue full"), 2U) << world_.log().text();
+  EXPECT_THAT(scheduler.contend_service().contender_id(), testing::MatchesRegex(".*-[0-9a-f]{16}"));
 }
 
 TEST_F(SchedulerTest, StartAndStopOutOfTurnThrowAndNameTheMutex) {
