@@ -56,8 +56,8 @@ inline std::vector<pid_t> children_of(pid_t process) {
 }
 
 /// The command `simba` as a process in a group of its own, with default signal handlers. Its
-/// environment is ours without the variables of Simba, with a home of its own, and with
-/// `variables`. What it prints is kept in files.
+/// environment is ours without the variables of Simba, with a home of its own, a UTF-8 locale, and
+/// with `variables`. What it prints is kept in files.
 ///
 /// The destructor kills it.
 class CliProgram {
@@ -163,6 +163,7 @@ class CliProgram {
       all[name] = text.substr(equals + 1);
     }
     all["HOME"] = folder_.path().string();
+    all["LC_ALL"] = "C.UTF-8";
     for (const auto& [name, value] : variables) all[name] = value;
     std::vector<std::string> lines;
     for (const auto& [name, value] : all) lines.push_back(name + "=" + value);

@@ -1,4 +1,5 @@
 #include <csignal>
+#include <cstdlib>
 #include <fcntl.h>
 #include <filesystem>
 #include <fstream>
@@ -20,6 +21,7 @@
 #include "support/process_state.hpp"
 #include "support/proxy_sockets.hpp"
 #include "support/servers.hpp"
+#include "support/talking_process.hpp"
 #include "support/temporary_folder.hpp"
 
 namespace simba::support {
@@ -149,6 +151,13 @@ TEST(TestServer, SpeaksTlsWhereAsked) {
   const PostgreSqlServer server{Tls::on};
 
   EXPECT_TRUE(fs::exists(fs::path{server.location().certificates} / "ca.crt"));
+}
+
+TEST(TalkingProcess, HasAUtf8LocaleWhateverOursIs) {
+  ::setenv("LC_ALL", "POSIX", 1);  // NOLINT(concurrency-mt-unsafe): one thread
+  TalkingProcess process{{"/bin/sh", "-c", "echo locale $LC_ALL; cat"}};
+  ::unsetenv("LC_ALL");  // NOLINT(concurrency-mt-unsafe): one thread
+  EXPECT_EQ(process.said("locale"), "locale C.UTF-8");
 }
 
 TEST(OwnershipLedger, FindsTwoOwnersAtOnceAndTokensThatDoNotGrow) {

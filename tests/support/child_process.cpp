@@ -10,9 +10,6 @@ extern char** environ;  // NOLINT(readability-redundant-declaration)
 
 namespace simba::support {
 
-namespace {
-
-/// The environment of this process with some variables in place of its own.
 std::vector<std::string> environment_with(const ChildProcess::Variables& variables) {
   std::vector<std::string> result;
   for (char** entry = environ; *entry != nullptr; ++entry) {
@@ -39,8 +36,6 @@ std::vector<char*> pointers_to(std::vector<std::string>& texts) {
   result.push_back(nullptr);
   return result;
 }
-
-}  // namespace
 
 ChildProcess::ChildProcess(const std::vector<std::string>& words, const Variables& variables,
                            EndSignals signals) {

@@ -42,6 +42,12 @@ class ChildProcess {
   int exit_code_ = -1;
 };
 
+/// The environment of this process with some variables in place of its own.
+std::vector<std::string> environment_with(const ChildProcess::Variables& variables);
+
+/// As exec wants it, with a null at the end. It points into `texts`.
+std::vector<char*> pointers_to(std::vector<std::string>& texts);
+
 /// The program that runs.
 std::filesystem::path own_program();
 

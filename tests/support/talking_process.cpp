@@ -14,9 +14,8 @@
 
 #include <fmt/format.h>
 
+#include "support/child_process.hpp"
 #include "support/patience.hpp"
-
-extern char** environ;  // NOLINT(readability-redundant-declaration)
 
 namespace simba::support {
 
@@ -34,21 +33,18 @@ TalkingProcess::TalkingProcess(std::vector<std::string> words) {
     throw std::system_error{errno, std::generic_category(), "socketpair"};
   }
   channel_ = ends[0];
-  std::vector<char*> argv;
-  for (auto& word : words) {
-    argv.push_back(word.data());
-  }
-  argv.push_back(nullptr);
+  auto environment = environment_with({{"LC_ALL", "C.UTF-8"}});
   posix_spawn_file_actions_t actions;
   ::posix_spawn_file_actions_init(&actions);
   ::posix_spawn_file_actions_adddup2(&actions, ends[1], STDIN_FILENO);
   ::posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
-  const int error = ::posix_spawn(&process_, argv[0], &actions, nullptr, argv.data(), environ);
+  const int error = ::posix_spawn(&process_, words.at(0).c_str(), &actions, nullptr,
+                                  pointers_to(words).data(), pointers_to(environment).data());
   ::posix_spawn_file_actions_destroy(&actions);
   ::close(ends[1]);
   if (error != 0) {
     ::close(channel_);
-    throw std::system_error{error, std::generic_category(), argv[0]};
+    throw std::system_error{error, std::generic_category(), words.at(0)};
   }
 }
 

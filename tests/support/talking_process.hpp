@@ -14,6 +14,9 @@ namespace simba::support {
 /// output. Its input ends when this object or the process that made it is gone, however that
 /// happens.
 ///
+/// Its environment is ours with a UTF-8 locale, whatever ours is: Java and Python read their
+/// arguments in the encoding of the locale, and no option of theirs changes that.
+///
 /// Threads: used by one thread at a time. The destructor kills the process.
 class TalkingProcess {
  public:

@@ -75,6 +75,7 @@ std::optional<Account> account() {
     give_up("setuid");
   }
   ::setenv("HOME", command.folder.c_str(), 1);
+  ::setenv("LC_ALL", "C.UTF-8", 1);  // the caller's may be none, or one that is not installed
   // For what a test loads into its servers; the supervisor itself is not to have it.
   if (const char* const libraries = std::getenv("SIMBA_TEST_SERVER_PRELOAD")) {
     ::setenv("LD_PRELOAD", libraries, 1);
