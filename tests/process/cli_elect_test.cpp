@@ -24,19 +24,25 @@ struct CliElect : support::CliTest {
     return line("elect", options);
   }
 
+  /// Waits until a hook has written this. What the command prints comes before its hook runs.
+  bool has_written(const std::string& text) const {
+    return support::eventually(
+        [&] { return support::content_of(diary).find(text) != std::string::npos; });
+  }
+
   const std::filesystem::path diary = folder.path() / "diary";
 };
 
 TEST_F(CliElect, CallsItsHooksAndTheLastOneBeforeItGivesTheMutexBack) {
   CliProgram first{candidate("first")};
   ASSERT_TRUE(first.says("leads: mutex \"m\", fencing token 1"));
+  ASSERT_TRUE(has_written("acquired first"));
   CliProgram second{candidate("second")};
   ASSERT_TRUE(second.says("follows: first owns mutex \"m\""));
   first.signal(SIGTERM);
   EXPECT_EQ(first.wait(), 0) << first.err();
   EXPECT_TRUE(first.says("released: mutex \"m\""));
-  ASSERT_TRUE(support::eventually(
-      [&] { return support::content_of(diary).find("acquired second") != std::string::npos; }));
+  ASSERT_TRUE(has_written("acquired second"));
   second.signal(SIGTERM);
   EXPECT_EQ(second.wait(), 0) << second.err();
   EXPECT_THAT(support::content_of(diary),
@@ -59,8 +65,7 @@ TEST_F(CliElect, PrintsChangesAsObjectsWhenAsked) {
 TEST_F(CliElect, TellsItsHookOfALossAndContendsAgain) {
   CliProgram program{candidate("me", with_short_lease())};
   ASSERT_TRUE(program.says("fencing token 1"));
-  ASSERT_TRUE(support::eventually(
-      [&] { return support::content_of(diary).find("acquired") != std::string::npos; }));
+  ASSERT_TRUE(has_written("acquired"));
   evict();
   ASSERT_TRUE(program.says("lost: mutex \"m\""));
   ASSERT_TRUE(program.says("lost: mutex \"m\"\nleads"));
@@ -70,8 +75,7 @@ TEST_F(CliElect, TellsItsHookOfALossAndContendsAgain) {
 TEST_F(CliElect, TellsItsHookOfALossAlsoWhenItIsToldToEndAtTheSameTime) {
   CliProgram program{candidate("me", with_short_lease())};
   ASSERT_TRUE(program.says("fencing token 1"));
-  ASSERT_TRUE(support::eventually(
-      [&] { return support::content_of(diary).find("acquired") != std::string::npos; }));
+  ASSERT_TRUE(has_written("acquired"));
   program.signal(SIGSTOP);
   const auto over = support::now() + std::chrono::milliseconds{2'500};
   ASSERT_TRUE(support::eventually([&] { return support::now() > over; }));
