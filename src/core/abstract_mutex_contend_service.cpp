@@ -1,5 +1,6 @@
 #include "simba/core/abstract_mutex_contend_service.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace simba {
@@ -19,6 +20,16 @@ bool AbstractMutexContendService::is_owner() const noexcept {
 
 bool AbstractMutexContendService::is_in_ttl() const noexcept {
   return status() == ServiceStatus::running && mutex_state().after().is_in_ttl(contender_id());
+}
+
+LocalTime AbstractMutexContendService::lease_until() const noexcept {
+  const MutexOwner owner = mutex_state().after();
+  return owner.is_owner(contender_id()) ? owner.local_lease().transition_at : LocalTime::min();
+}
+
+std::chrono::nanoseconds AbstractMutexContendService::lease_left() const noexcept {
+  const LocalTime now = runtime()->clock->now();
+  return std::max(lease_until(), now) - now;
 }
 
 std::stop_token AbstractMutexContendService::lost() const {

@@ -63,6 +63,10 @@ LocalTime ContentionMachine::owned_until() const noexcept {
   return phase_ == Phase::owning ? lease_.transition_at : LocalTime::min();
 }
 
+LocalTime ContentionMachine::lease_until() const noexcept {
+  return lease_held_ ? lease_.transition_at : LocalTime::min();
+}
+
 LocalTime ContentionMachine::in_ttl_until() const noexcept {
   return phase_ == Phase::owning ? lease_.ttl_at : LocalTime::min();
 }
@@ -115,6 +119,9 @@ void ContentionMachine::on(const Stop& /*event*/, LocalTime now, Actions& action
       break;
     case Phase::releasing:
       break;
+    case Phase::expiring:
+      actions.settled = true;
+      break;
     case Phase::idle:
       settle(actions);
       break;
@@ -125,7 +132,12 @@ void ContentionMachine::on(const Tick& /*event*/, LocalTime /*now*/, Actions& /*
 
 void ContentionMachine::on(const Drained& event, LocalTime now, Actions& actions) {
   if (phase_ != Phase::draining || event.drain != drains_) return;
-  if (!wanted_) {
+  if (!wanted_ && withheld_ && lease_held_) {
+    new_epoch();
+    phase_ = Phase::expiring;
+    actions.withheld = true;
+    actions.settled = true;  // what is left is to wait, which nobody must
+  } else if (!wanted_) {
     begin_releasing(last_token_, lease_held_ ? lease_.transition_at : now + plan_->request_timeout,
                     now, actions);
   } else if (after_loss_ == AfterLoss::contend_again) {
@@ -137,6 +149,12 @@ void ContentionMachine::on(const Drained& event, LocalTime now, Actions& actions
     set_watching(false, actions);
     if (asked_) actions.give_back = make_request(Request::Kind::release, last_token_, now);
   }
+}
+
+void ContentionMachine::on(const Withhold& /*event*/, LocalTime now, Actions& /*actions*/) {
+  if (phase_ != Phase::draining || wanted_ || !lease_held_) return;
+  withheld_ = true;
+  drain_until_ = now;
 }
 
 void ContentionMachine::on(const Answered& event, LocalTime now, Actions& actions) {
@@ -258,6 +276,9 @@ void ContentionMachine::send_due(LocalTime now, Actions& actions) {
     case Phase::releasing:
       in_flight_ = make_request(Request::Kind::release, release_token_, now);
       break;
+    case Phase::expiring:
+      next_attempt_ = never;
+      return;
     case Phase::idle:
     case Phase::lapsed:
       return;
@@ -270,6 +291,7 @@ void ContentionMachine::send_due(LocalTime now, Actions& actions) {
 void ContentionMachine::begin_contending(LocalTime first_attempt) {
   new_epoch();
   phase_ = Phase::contending;
+  withheld_ = false;
   lease_held_ = false;
   next_attempt_ = first_attempt;
 }
@@ -296,6 +318,13 @@ void ContentionMachine::settle(Actions& actions) {
 
 void ContentionMachine::lose(LossReason reason, const LeaseRecord* record, LocalTime counted_from,
                              Actions& actions) {
+  if (phase_ == Phase::expiring) {
+    settle(actions);
+    if (reason == LossReason::expired && owner_watch_ == OwnerWatch::kept) {  // it would stay ours
+      actions.give_back = make_request(Request::Kind::release, last_token_, counted_from);
+    }
+    return;
+  }
   if (phase_ == Phase::draining) {  // stopped, and on_released took longer than the lease was kept
     actions.drain_overrun = true;
     settle(actions);

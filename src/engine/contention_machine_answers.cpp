@@ -210,6 +210,7 @@ void ContentionMachine::give_back(FencingToken token, LocalTime now, Actions& ac
       break;
     case Phase::owning:
     case Phase::draining:
+    case Phase::expiring:
       last_token_ = std::max(last_token_, token);
       break;
     case Phase::idle:

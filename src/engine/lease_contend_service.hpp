@@ -21,6 +21,8 @@ class LeaseContendService final : public AbstractMutexContendService {
   bool is_in_ttl() const noexcept override {
     return is_active(status()) && contention_->is_in_ttl();
   }
+  LocalTime lease_until() const noexcept override { return contention_->lease_until(); }
+  void let_lease_run_out() override { contention_->withhold(); }
   std::stop_token lost() const override { return contention_->lost(); }
   FencingToken fencing_token() const noexcept override { return contention_->fencing_token(); }
 

@@ -87,12 +87,20 @@ void LeaseContention::stop() {
   }
 }
 
+void LeaseContention::withhold() {
+  if (!fork_guard_.in_child()) post(Withhold{});
+}
+
 bool LeaseContention::is_owner() const noexcept {
   return !fork_guard_.in_child() && runtime_->clock->now() < owned_until_.load();
 }
 
 bool LeaseContention::is_in_ttl() const noexcept {
   return !fork_guard_.in_child() && runtime_->clock->now() < in_ttl_until_.load();
+}
+
+LocalTime LeaseContention::lease_until() const noexcept {
+  return fork_guard_.in_child() ? LocalTime::min() : lease_until_.load();
 }
 
 std::stop_token LeaseContention::lost() const {
@@ -120,6 +128,7 @@ void LeaseContention::rest() {
   try {
     arm_timer();
     const bool busy = machine_.phase() == ContentionMachine::Phase::draining ||
+                      machine_.phase() == ContentionMachine::Phase::expiring ||
                       machine_.phase() == ContentionMachine::Phase::releasing;
     alive_ = busy ? shared_from_this() : nullptr;  // whoever has posted holds us, too
   } catch (const std::exception& e) {
@@ -133,6 +142,7 @@ void LeaseContention::perform(Actions& actions) {
   if (actions.granted) begin_ownership(*actions.granted);
   owned_until_ = machine_.owned_until();
   in_ttl_until_ = machine_.in_ttl_until();
+  lease_until_ = machine_.lease_until();
   if (actions.granted) {
     dispatcher_->publish(to_owner(std::move(*actions.granted), runtime_->clock));
   }
@@ -152,6 +162,13 @@ void LeaseContention::perform(Actions& actions) {
     runtime_->log->log(LogLevel::error, named(request_) +
                                             "the lease ended while on_released was still running; "
                                             "another contender may own the mutex now");
+  }
+  if (actions.withheld) {
+    const auto left = machine_.lease_until() - runtime_->clock->now();
+    runtime_->log->log(
+        LogLevel::warn,
+        named(request_) + "the mutex is not given back; its lease runs out in " +
+            std::to_string(std::chrono::ceil<std::chrono::milliseconds>(left).count()) + " ms");
   }
   watch(actions.watching);
   if (actions.give_back) send(*actions.give_back);

@@ -45,8 +45,12 @@ class LeaseContention : public std::enable_shared_from_this<LeaseContention> {
   /// both within the limits of the plan.
   void stop();
 
+  /// The stop under way does not give the mutex back; its lease runs out.
+  void withhold();
+
   bool is_owner() const noexcept;
   bool is_in_ttl() const noexcept;
+  LocalTime lease_until() const noexcept;
   std::stop_token lost() const;
   FencingToken fencing_token() const noexcept { return fencing_token_.load(); }
 
@@ -92,6 +96,7 @@ class LeaseContention : public std::enable_shared_from_this<LeaseContention> {
   OwnershipSignal signal_;
   std::atomic<LocalTime> owned_until_{LocalTime::min()};
   std::atomic<LocalTime> in_ttl_until_{LocalTime::min()};
+  std::atomic<LocalTime> lease_until_{LocalTime::min()};
   std::atomic<FencingToken> fencing_token_{0};
 
   std::mutex mutex_;

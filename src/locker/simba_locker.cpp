@@ -48,6 +48,10 @@ void SimbaLocker::close() noexcept { impl_->close(); }
 
 bool SimbaLocker::is_held() const noexcept { return impl_->service().is_owner(); }
 
+std::chrono::nanoseconds SimbaLocker::lease_left() const noexcept {
+  return impl_->service().lease_left();
+}
+
 FencingToken SimbaLocker::fencing_token() const noexcept { return impl_->fencing_token(); }
 
 std::stop_token SimbaLocker::lost() const { return impl_->lost(); }

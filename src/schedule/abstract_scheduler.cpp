@@ -29,6 +29,10 @@ bool AbstractScheduler::running() const noexcept { return impl_->running(); }
 
 bool AbstractScheduler::is_leader() const noexcept { return impl_->service().is_owner(); }
 
+std::chrono::nanoseconds AbstractScheduler::lease_left() const noexcept {
+  return impl_->service().lease_left();
+}
+
 const MutexContendService& AbstractScheduler::contend_service() const noexcept {
   return impl_->service();
 }

@@ -213,13 +213,22 @@ void Checker::grant_arrives(const Host& host, const std::string& id) {
 void Checker::asks_to_release(const Host& host, const std::string& id) {
   Party* party = find(host, id);
   if (party == nullptr) return;
+  if (withheld(*party)) {
+    fail(Rule::early_release, fmt::format("{} gives m{} back, although its lease was to run out",
+                                          words(*party), party->mutex));
+  }
   party->gives_back = true;
   if (lease_is_over(*party)) party->overdue = true;
 }
 
 // Where a callback ran beyond its limit the lease may be left to run out.
 bool Checker::unwanted(const Party& party) const {
-  return party.stopped && !party.inside && !party.excused_turn && !party.host->crashed();
+  return party.stopped && !party.inside && !party.excused_turn && !party.host->crashed() &&
+         !withheld(party);
+}
+
+bool Checker::withheld(const Party& party) const {
+  return party.host->local_now() < party.withheld_until;
 }
 
 // It is given back at once, or by what comes after it under the same id, as soon as a request of

@@ -81,6 +81,7 @@ struct Party {
   bool excused_turn = false;     ///< a callback was dropped because another took too long
   LocalTime stop_began = never;  ///< while it runs
   bool owned_at_stop = false;    ///< when that began
+  LocalTime withheld_until = LocalTime::min();  ///< by its own clock; gives nothing back till then
   bool stopped_in_trouble = false;  ///< a message of its last stop may have got lost or be late
   std::size_t starts = 0;           ///< how often it has begun to contend
   LocalTime contends_since = never;
@@ -141,6 +142,8 @@ class Checker {
   void acquired_begins(Party& party);
   void released_begins(Party& party);
   void callback_ends(Party& party, bool released);
+  /// What it holds by its own clock is to run out, if it is being stopped.
+  void withholds(Party& party, LocalTime lease_until);
   /// Says whether it may be done: its owner may have given up waiting, and be gone.
   bool work_begins(Party& party);
   void work_ends(Party& party);
@@ -190,6 +193,7 @@ class Checker {
   bool forgotten(LocalTime at) const;
   bool excused(const Party& party) const;
   bool unwanted(const Party& party) const;
+  bool withheld(const Party& party) const;
   bool drain_is_over(const Party& party) const;
   bool lease_is_over(const Party& party) const;
   bool names(const Record& record, const Party& party) const;

@@ -28,6 +28,11 @@ class TalkingService final : public MutexContendService {
   MutexContender& contender() const noexcept override { return contender_; }
   bool is_owner() const noexcept override { return owner; }
   bool is_in_ttl() const noexcept override { return owner; }
+  LocalTime lease_until() const noexcept override { return owner ? never : LocalTime::min(); }
+  std::chrono::nanoseconds lease_left() const noexcept override {
+    return owner ? std::chrono::nanoseconds::max() : std::chrono::nanoseconds::zero();
+  }
+  void let_lease_run_out() override {}
   std::stop_token lost() const override {
     return owner || !tells_losses ? signal.get_token() : lost_.get_token();
   }

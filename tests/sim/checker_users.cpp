@@ -12,6 +12,7 @@ using namespace std::chrono_literals;
 
 void Checker::contends(Party& party) {
   party.stopped = false;
+  party.withheld_until = LocalTime::min();
   ++party.starts;
   party.contends_since = scene_.world.now() + plan_.initial_delay;
 }
@@ -92,6 +93,12 @@ void Checker::callback_ends(Party& party, bool released) {
   scene_.trace.event(scene_.world.now(), party.host->name(), "{} on_released returns", party.id);
 }
 
+void Checker::withholds(Party& party, LocalTime lease_until) {
+  if (party.stop_began == never) return;
+  party.withheld_until = lease_until;
+  scene_.trace.event(scene_.world.now(), party.host->name(), "{} lets its lease run out", party.id);
+}
+
 bool Checker::work_begins(Party& party) {
   if (party.stopped) {
     fail(Rule::callback_after_stop, "work of " + words(party) + " begins after stop()");
@@ -133,7 +140,8 @@ void Checker::gone(const Party& party) {
   const nanoseconds wait = std::min(plan_.request_timeout + unhurried, lease / 2);
   const nanoseconds paused = party.host->paused_in_all();
   scene_.world.at(scene_.world.now() + wait, [this, &party, paused] {
-    if (party.excused_turn || party.host->crashed() || party.host->paused_in_all() != paused) {
+    if (party.excused_turn || party.host->crashed() || party.host->paused_in_all() != paused ||
+        withheld(party)) {
       return;
     }
     if (!names(record_of(party.mutex), party)) return;

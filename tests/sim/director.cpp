@@ -51,6 +51,7 @@ Director::Director(Stage& stage)
   mood.pause_before_act = upto(40, 60, 100);
   mood.pause_most = chance(500) ? 500ms : nanoseconds{stage_.plan.lease()} * 3 / 2;
   mood.stop_in_callback = upto(60, 100, 150);
+  mood.withhold = upto(30, 60, 100);
   mood.work_most = chance(700) ? 500ms : 8s;
   mood.rest_most = wild ? 3s : rough ? 15s : 60s;
 }

@@ -123,6 +123,25 @@ class WindUpCheckerTest : public CheckerTest {
   }
 };
 
+TEST_F(WindUpCheckerTest, AReleaseOfWhatIsToRunOutIsFound) {
+  checker_.withholds(first_, one_.local_now() + 16s);
+  checker_.callback_ends(first_, true);
+  checker_.stop_returned(first_);
+  pass(15s);
+  EXPECT_FALSE(checker_.failed()) << checker_.what();
+  checker_.asks_to_release(one_, "a");
+  EXPECT_EQ(checker_.rule(), Rule::early_release);
+}
+
+TEST_F(WindUpCheckerTest, WhatHasRunOutMayBeGivenBack) {
+  checker_.withholds(first_, one_.local_now() + 16s);
+  checker_.callback_ends(first_, true);
+  checker_.stop_returned(first_);
+  pass(16s);
+  checker_.asks_to_release(one_, "a");
+  EXPECT_FALSE(checker_.failed()) << checker_.what();
+}
+
 TEST_F(WindUpCheckerTest, IsFound) {
   grant_on();
   EXPECT_EQ(checker_.rule(), Rule::early_release);

@@ -158,6 +158,10 @@ void Candidate::released() {
     around_.network.count(Fault::slow_callback);
     around_.host.sleep(world().between(1ms, around_.mood.slow_most));
   }
+  if (world().chance(around_.mood.withhold) && service_) {
+    service_->let_lease_run_out();
+    around_.checker.withholds(party_, service_->lease_until());
+  }
   around_.checker.callback_ends(party_, true);
 }
 

@@ -26,6 +26,7 @@ struct Mood {
   int pause_before_act = 0;
   nanoseconds pause_most{};
   int stop_in_callback = 0;
+  int withhold = 0;  ///< on_released lets the lease run out
   nanoseconds work_most{std::chrono::milliseconds{500}};
   nanoseconds rest_most{std::chrono::seconds{10}};  ///< of lockers, between two locks
   bool quiet = false;                               ///< lockers ask for nothing

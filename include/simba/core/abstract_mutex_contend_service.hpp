@@ -15,7 +15,8 @@ namespace simba {
 /// Threads: calls of `notify_owner` must not overlap. The rest as for every service.
 /// Lifetime: a derived class calls `close()` in its destructor, while its overrides still exist.
 /// Not guaranteed here: that the loss signal fires by the clock. A derived class publishes the end
-/// of its lease in time; `is_owner()` reads the clock by itself.
+/// of its lease in time; `is_owner()` reads the clock by itself. One that renews while
+/// `on_released` runs also overrides `lease_until()`, which reads what was published.
 class AbstractMutexContendService : public AbstractMutexRetrievalService,
                                     public MutexContendService {
  public:
@@ -23,6 +24,8 @@ class AbstractMutexContendService : public AbstractMutexRetrievalService,
 
   bool is_owner() const noexcept override;
   bool is_in_ttl() const noexcept override;
+  LocalTime lease_until() const noexcept override;
+  std::chrono::nanoseconds lease_left() const noexcept final;
   std::stop_token lost() const override;
   FencingToken fencing_token() const noexcept override;
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <stop_token>
 #include <string>
 
@@ -23,6 +24,23 @@ class MutexContendService : public virtual MutexRetrievalService {
 
   /// `is_owner()`, and the ttl has not passed.
   virtual bool is_in_ttl() const noexcept = 0;
+
+  /// Until when nobody else can own the mutex, as far as this process knows: the local end of the
+  /// lease. It is later after each renewal, also while `on_released` runs within `stop()`, when
+  /// `is_owner()` is false already. `LocalTime::min()` where nothing is held: before the first
+  /// acquisition, from a loss on, once the mutex is being given back, and in a forked child.
+  virtual LocalTime lease_until() const noexcept = 0;
+
+  /// How long that still is; zero where nothing is held.
+  virtual std::chrono::nanoseconds lease_left() const noexcept = 0;
+
+  /// For an `on_released` that could not put in order what the mutex protects: the `stop()` under
+  /// way does not give the mutex back. The lease is no longer renewed and runs out by itself, so
+  /// nobody else owns the mutex before `lease_until()`. Does nothing where no `stop()` is under
+  /// way, or where the lease is over.
+  /// Not guaranteed where the process ends first: a store that notices the end of a process
+  /// (SQLite, ZooKeeper) lets others in then.
+  virtual void let_lease_run_out() = 0;
 
   /// Fires when the present ownership ends: at a loss, before anyone else can own the mutex, and at
   /// `stop()`, before the store hears of the release. Has fired already when there is none.

@@ -41,12 +41,17 @@ struct Noticed {
   std::uint64_t life = 0;  ///< in which life the subscription was made
 };
 
+/// What the mutex protects may still be in use although `on_released` returns: the lease is neither
+/// renewed nor given back.
+struct Withhold {};
+
 /// One that contended under the same id before has got the mutex, or may have: it is ours now.
 struct Inherited {
   FencingToken token = 0;  ///< 0: unknown
 };
 
-using MachineEvent = std::variant<Start, Stop, Tick, Drained, Answered, Noticed, Inherited>;
+using MachineEvent =
+    std::variant<Start, Stop, Tick, Drained, Withhold, Answered, Noticed, Inherited>;
 
 /// What is to be done after a step, in the order of the fields.
 struct Actions {
@@ -60,10 +65,11 @@ struct Actions {
   std::optional<std::uint64_t> drain;   ///< fire the loss signal, let the contender hear all that
                                         ///< is published, then report `Drained`
   bool drain_overrun = false;           ///< the lease ended while `on_released` still ran: log it
+  bool withheld = false;                ///< the lease is left to run out: log it
   Watching watching = Watching::unchanged;
   std::optional<Request> give_back;  ///< release what is not wanted any more; expect no answer
   std::optional<Request> send;
-  bool settled = false;  ///< stopped, and the store has nothing of ours to do
+  bool settled = false;  ///< stopped, and the store has nothing more to do for us
 };
 
 /// The contention protocol of one contender, without threads, clock or I/O: every step is told the
@@ -81,6 +87,7 @@ class ContentionMachine {
     contending,  ///< asks, or waits to ask again
     owning,      ///< holds the lease and renews it
     draining,    ///< `on_released` runs; still renews when stopped, no longer after a loss
+    expiring,    ///< stopped, and told not to give back what is held: it runs out
     lapsed,      ///< lost, and told to stay out
     releasing,   ///< gives back what the store may have under our name
   };
@@ -105,6 +112,9 @@ class ContentionMachine {
   /// Until when this contender is the owner by its own account; the past when it is not.
   LocalTime owned_until() const noexcept;
 
+  /// Until when nobody else can own the mutex, also while draining; the past when nothing is held.
+  LocalTime lease_until() const noexcept;
+
   /// Until when its ttl lasts; the past when it is not the owner.
   LocalTime in_ttl_until() const noexcept;
 
@@ -113,6 +123,7 @@ class ContentionMachine {
   void on(const Stop& event, LocalTime now, Actions& actions);
   void on(const Tick& event, LocalTime now, Actions& actions);
   void on(const Drained& event, LocalTime now, Actions& actions);
+  void on(const Withhold& event, LocalTime now, Actions& actions);
   void on(const Answered& event, LocalTime now, Actions& actions);
   void on(const Noticed& event, LocalTime now, Actions& actions);
   void on(const Inherited& event, LocalTime now, Actions& actions);
@@ -176,13 +187,14 @@ class ContentionMachine {
   bool hinted_ = false;               // a hint came while a request was in flight
   bool watching_ = false;
 
-  bool lease_held_ = false;      // owning, or draining after Stop
+  bool lease_held_ = false;      // owning, draining after Stop, or expiring
   LocalLease lease_{};           // while lease_held_
   bool at_risk_ = false;         // of this lease, told already
   FencingToken token_ = 0;       // of the present ownership, as the contender knows it
   FencingToken last_token_ = 0;  // the newest of ours that the store has told us
   FencingToken seen_token_ = 0;  // the greatest of anyone
   LocalTime drain_until_ = never;
+  bool withheld_ = false;  // of the draining under way
 
   FencingToken release_token_ = 0;
   LocalTime release_until_ = never;

@@ -40,6 +40,10 @@ class SimbaLocker final : public Locker {
   /// True while the lock is held by its local deadline.
   bool is_held() const noexcept;
 
+  /// How long nobody else can hold it unless it is renewed, which happens all the time; zero while
+  /// it is not held.
+  std::chrono::nanoseconds lease_left() const noexcept;
+
   FencingToken fencing_token() const noexcept override;
   std::stop_token lost() const override;
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <stop_token>
@@ -50,6 +51,10 @@ class AbstractScheduler {
 
   /// True while this instance leads.
   bool is_leader() const noexcept;
+
+  /// How long nobody else can lead unless the lease is renewed. It is renewed while the work runs,
+  /// also within `stop()`, up to the drain limit. Zero while nothing is held.
+  std::chrono::nanoseconds lease_left() const noexcept;
 
   const MutexContendService& contend_service() const noexcept;
 

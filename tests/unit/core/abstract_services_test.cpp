@@ -42,6 +42,8 @@ class TinyService final : public AbstractMutexContendService {
                             runtime()->clock});
   }
 
+  void let_lease_run_out() override {}  // it keeps nothing that could run out
+
   bool fails_to_start = false;
   bool fails_to_stop = false;
 
@@ -73,8 +75,11 @@ TEST_F(AbstractServicesTest, GoThroughTheirLifeAndTellTheContender) {
   EXPECT_EQ(contender_.acquisitions(), 1U);
   EXPECT_TRUE(service_.is_owner());
   EXPECT_TRUE(service_.is_in_ttl());
+  EXPECT_EQ(service_.lease_left(), 16s);
   EXPECT_EQ(service_.fencing_token(), 1U);
   service_.stop();
+  EXPECT_EQ(service_.lease_until(), LocalTime::min());
+  EXPECT_EQ(service_.lease_left(), 0s);
   EXPECT_EQ(service_.status(), ServiceStatus::initial);
   EXPECT_EQ(contender_.releases(), 1U);
   EXPECT_FALSE(service_.is_owner());
@@ -231,7 +236,7 @@ TEST(AbstractServicesFork, AForkedChildOwnsNothingAndTouchesNothing) {
   const pid_t child = ::fork();
   if (child == 0) {
     int failed = 0;
-    if (service->is_owner() || service->is_in_ttl()) failed |= 1;
+    if (service->is_owner() || service->is_in_ttl() || service->lease_left() > 0s) failed |= 1;
     try {
       service->start();
       failed |= 2;

@@ -57,6 +57,105 @@ TEST(ContentionMachineStopping, RenewsNoMoreBeyondTheDrainLimitAndLetsTheLeaseRu
   EXPECT_TRUE(actions.settled);
 }
 
+TEST(ContentionMachineStopping, ShowsTheEndOfTheLeaseWhileTheCallbacksRun) {
+  MachineDriver driver;
+  EXPECT_EQ(driver.machine().lease_until(), LocalTime::min());
+  driver.own();
+  const LocalTime first = driver.now() + 15'500ms;
+  EXPECT_EQ(driver.machine().lease_until(), first);
+  const Actions stopping = driver.step(Stop{});
+  EXPECT_EQ(driver.machine().owned_until(), LocalTime::min());
+  EXPECT_EQ(driver.machine().lease_until(), first);
+  driver.answer(driver.renewing(), driver.mine(1));
+  EXPECT_EQ(driver.machine().lease_until(), driver.now() + 15'500ms);
+  driver.step(Drained{.drain = stopping.drain.value()});
+  EXPECT_EQ(driver.machine().lease_until(), LocalTime::min()) << "the release is under way";
+}
+
+TEST(ContentionMachineStopping, WhatIsWithheldIsNeitherRenewedNorGivenBackAndRunsOut) {
+  MachineDriver driver;
+  driver.own();
+  const Actions stopping = driver.step(Stop{});
+  driver.answer(driver.renewing(), driver.mine(1));
+  const LocalTime end = driver.now() + 15'500ms;
+  driver.pass(1s);
+  EXPECT_FALSE(driver.step(Withhold{}).send);
+  const Actions drained = driver.step(Drained{.drain = stopping.drain.value()});
+  EXPECT_TRUE(drained.withheld);
+  EXPECT_TRUE(drained.settled) << "stop() need not wait";
+  EXPECT_FALSE(drained.send || drained.give_back);
+  EXPECT_EQ(driver.phase(), Phase::expiring);
+  EXPECT_EQ(driver.machine().lease_until(), end);
+  driver.notice(Notice::Kind::changed);
+  while (driver.phase() == Phase::expiring) {
+    const Actions actions = driver.tick_at_wake();
+    EXPECT_FALSE(actions.send || actions.give_back || actions.drain_overrun);
+  }
+  EXPECT_EQ(driver.now(), end);
+  EXPECT_EQ(driver.phase(), Phase::idle);
+  EXPECT_EQ(driver.machine().wake_at(), never);
+}
+
+TEST(ContentionMachineStopping, ARenewalUnderWayDoesNotReviveWhatIsWithheld) {
+  MachineDriver driver;
+  driver.own();
+  const Actions stopping = driver.step(Stop{});
+  const Request early = driver.renewing();
+  driver.step(Withhold{});
+  EXPECT_FALSE(driver.answer(early, driver.mine(1)).send);
+  const LocalTime end = driver.now() + 15'500ms;
+  while (driver.machine().wake_at() < end) EXPECT_FALSE(driver.tick_at_wake().send);
+  EXPECT_EQ(driver.phase(), Phase::draining) << "on_released still runs";
+  EXPECT_EQ(driver.machine().lease_until(), end);
+  EXPECT_TRUE(driver.tick_at_wake().drain_overrun);
+  EXPECT_FALSE(driver.step(Drained{.drain = stopping.drain.value()}).send);
+}
+
+TEST(ContentionMachineStopping, WhereASessionHoldsWhatIsWithheldItIsGivenBackWhenTheLeaseIsOver) {
+  MachineDriver driver{MachineDriver::plain_options(), AfterLoss::contend_again, 0ns,
+                       OwnerWatch::kept};
+  driver.own(4);
+  const Actions stopping = driver.step(Stop{});
+  driver.step(Withhold{});
+  EXPECT_FALSE(driver.step(Drained{.drain = stopping.drain.value()}).give_back);
+  Actions actions;
+  while (driver.phase() == Phase::expiring) actions = driver.tick_at_wake();
+  ASSERT_TRUE(actions.give_back);
+  EXPECT_EQ(actions.give_back->kind, Request::Kind::release);
+  EXPECT_EQ(actions.give_back->token, 4U);
+}
+
+TEST(ContentionMachineStopping, OnlyTheStopUnderWayCanBeToldToWithhold) {
+  MachineDriver driver;
+  driver.own();
+  driver.step(Withhold{});
+  EXPECT_EQ(driver.phase(), Phase::owning);
+  driver.answer(driver.renewing(), driver.mine(1));
+  Actions stopping = driver.step(Stop{});
+  driver.step(Withhold{});
+  driver.step(Drained{.drain = stopping.drain.value()});
+  ASSERT_EQ(driver.phase(), Phase::expiring);
+  EXPECT_TRUE(driver.own(1).granted) << "started again it may own what is still its own";
+  stopping = driver.step(Stop{});
+  EXPECT_EQ(driver.step(Drained{.drain = stopping.drain.value()}).send->kind,
+            Request::Kind::release);
+  EXPECT_FALSE(driver.step(Withhold{}).withheld);
+  EXPECT_EQ(driver.phase(), Phase::releasing);
+}
+
+TEST(ContentionMachineStopping, ALossOfWhatIsWithheldEndsIt) {
+  MachineDriver driver{MachineDriver::plain_options(), AfterLoss::contend_again, 0ns,
+                       OwnerWatch::kept};
+  driver.own();
+  const Actions stopping = driver.step(Stop{});
+  driver.step(Withhold{});
+  driver.step(Drained{.drain = stopping.drain.value()});
+  const Actions revoked = driver.notice(Notice::Kind::revoked);
+  EXPECT_TRUE(revoked.settled);
+  EXPECT_FALSE(revoked.give_back);
+  EXPECT_EQ(driver.machine().lease_until(), LocalTime::min());
+}
+
 TEST(ContentionMachineStopping, ALossWhileTheCallbacksRunEndsTheDraining) {
   MachineDriver driver;
   driver.own();

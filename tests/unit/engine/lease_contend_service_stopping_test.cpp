@@ -67,6 +67,65 @@ TEST_F(LeaseContendServiceTest, RenewsWhileASlowOnReleasedRuns) {
   EXPECT_TRUE(b.service->is_owner());
 }
 
+TEST_F(LeaseContendServiceTest, ShowsHowLongTheLeaseLastsWhileOnReleasedRuns) {
+  Party* party = nullptr;
+  std::vector<std::chrono::nanoseconds> left;
+  Party a{*this, "a", {.on_released = [&](const MutexState&) {
+            for (int i = 0; i < 25; ++i) {
+              EXPECT_FALSE(party->service->is_owner());
+              EXPECT_EQ(party->service->lease_until(),
+                        runtime_.now() + party->service->lease_left());
+              left.push_back(party->service->lease_left());
+              runtime_.advance(1s);
+            }
+          }}};
+  party = &a;
+  EXPECT_EQ(a.service->lease_left(), 0s);
+  a.service->start();
+  EXPECT_GT(a.service->lease_left(), 15s);
+  a.service->stop();
+  EXPECT_GT(*std::min_element(left.begin(), left.end()), 9s) << "it is renewed meanwhile";
+  EXPECT_LT(*std::max_element(left.begin(), left.end()), 16s);
+  EXPECT_EQ(a.service->lease_left(), 0s);
+}
+
+TEST_F(LeaseContendServiceTest, OnReleasedMayLetTheLeaseRunOutInsteadOfGivingItBack) {
+  Party* party = nullptr;
+  Party a{*this, "a", {.on_released = [&](const MutexState&) {
+            runtime_.advance(25s);
+            party->service->let_lease_run_out();
+          }}};
+  Party b{*this, "b"};
+  party = &a;
+  a.service->start();
+  b.service->start();
+  a.service->stop();
+  const LocalTime until = a.service->lease_until();
+  EXPECT_GT(a.service->lease_left(), 5s);
+  EXPECT_FALSE(a.service->is_owner());
+  EXPECT_TRUE(logged("the mutex is not given back; its lease runs out in"));
+  EXPECT_FALSE(logged("the store has not confirmed the release"));
+  while (runtime_.now() < until) {
+    EXPECT_FALSE(b.service->is_owner());
+    runtime_.advance(100ms);
+  }
+  EXPECT_EQ(a.line->count(Operation::release), 0U);
+  EXPECT_EQ(a.service->lease_left(), 0s);
+  runtime_.advance(5s);
+  EXPECT_TRUE(b.service->is_owner());
+}
+
+TEST_F(LeaseContendServiceTest, OutsideOfAStopNothingRunsOut) {
+  Party a{*this, "a"};
+  a.service->let_lease_run_out();
+  a.service->start();
+  a.service->let_lease_run_out();
+  runtime_.advance(60s);
+  EXPECT_TRUE(a.service->is_owner());
+  a.service->stop();
+  EXPECT_EQ(a.line->count(Operation::release), 1U);
+}
+
 TEST_F(LeaseContendServiceTest, SaysSoWhenOnReleasedOutlastsTheLease) {
   options_.drain_limit = 5s;
   Party b{*this, "b"};

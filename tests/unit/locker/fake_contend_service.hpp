@@ -47,6 +47,13 @@ class FakeContendService final : public MutexContendService {
     return status_ == ServiceStatus::running && state_.is_owner(contender_id());
   }
   bool is_in_ttl() const noexcept override { return is_owner(); }
+  LocalTime lease_until() const noexcept override {
+    return is_owner() ? state_.after().local_lease().transition_at : LocalTime::min();
+  }
+  std::chrono::nanoseconds lease_left() const noexcept override {
+    return is_owner() ? lease_until() - clock_->now() : std::chrono::nanoseconds::zero();
+  }
+  void let_lease_run_out() override {}
   std::stop_token lost() const override { return signal_.token(); }
   FencingToken fencing_token() const noexcept override { return signal_.fencing_token(); }
 

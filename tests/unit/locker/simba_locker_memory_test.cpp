@@ -53,6 +53,16 @@ TEST_F(LockerOnMemory, AnUncontendedLockTakesNoTimeAndNoTask) {
   EXPECT_EQ(world_.callbacks().size() + world_.workers().size(), 0U);
 }
 
+TEST_F(LockerOnMemory, ShowsHowLongItsLeaseLasts) {
+  EXPECT_EQ(one_.lease_left(), 0s);
+  one_.acquire();
+  EXPECT_GT(one_.lease_left(), 15s);
+  world_.advance(60s);
+  EXPECT_GT(one_.lease_left(), 9s) << "it is renewed";
+  one_.close();
+  EXPECT_EQ(one_.lease_left(), 0s);
+}
+
 TEST_F(LockerOnMemory, CanBeUsedThroughItsInterface) {
   Locker& locker = one_;
   locker.acquire();

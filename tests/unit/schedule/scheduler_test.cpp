@@ -1,4 +1,5 @@
 // When the work runs, in virtual time.
+#include <algorithm>
 #include <functional>
 #include <memory>
 #include <stdexcept>
@@ -82,6 +83,26 @@ TEST_F(SchedulerTest, OnlyTheLeaderWorks) {
   EXPECT_FALSE(one.is_leader());
   EXPECT_TRUE(two.is_leader());
   EXPECT_THAT(who, ElementsAre("one", "one", "two", "two"));
+}
+
+TEST_F(SchedulerTest, TheWorkSeesHowLongTheLeaseLastsAlsoWhenItIsToEnd) {
+  Scheduler* self = nullptr;
+  std::vector<std::chrono::nanoseconds> left;
+  Scheduler scheduler{"clean", factory_, ScheduleConfig::delay(0s, 1h),
+                      [&](const std::stop_token&) {
+                        self->stop();  // takes effect when this returns
+                        for (int i = 0; i < 25; ++i) {
+                          left.push_back(self->lease_left());
+                          world_.advance(1s);
+                        }
+                      }};
+  self = &scheduler;
+  EXPECT_EQ(scheduler.lease_left(), 0s);
+  scheduler.start();
+  world_.advance(1min);
+  ASSERT_EQ(left.size(), 25U);
+  EXPECT_GT(*std::min_element(left.begin(), left.end()), 9s) << "it is renewed meanwhile";
+  EXPECT_EQ(scheduler.lease_left(), 0s);
 }
 
 TEST_F(SchedulerTest, AfterStopNoRunBegins) {
