@@ -81,6 +81,7 @@ struct Party {
   bool excused_turn = false;     ///< a callback was dropped because another took too long
   LocalTime stop_began = never;  ///< while it runs
   bool owned_at_stop = false;    ///< when that began
+  bool asked_by_then = false;    ///< it had begun to ask in this life
   LocalTime withheld_until = LocalTime::min();  ///< by its own clock; gives nothing back till then
   bool stopped_in_trouble = false;  ///< a message of its last stop may have got lost or be late
   std::size_t starts = 0;           ///< how often it has begun to contend

@@ -26,6 +26,7 @@ void Checker::stop_begins(Party& party) {
   party.stop_began = scene_.world.now();
   party.owned_at_stop = party.service != nullptr && party.service->is_owner();
   party.let_go = true;
+  party.asked_by_then = party.contends_since <= scene_.world.now() || party.owned_at_stop;
   party.contends_since = never;
   scene_.trace.event(scene_.world.now(), party.host->name(), "{} stops", party.id);
 }
@@ -46,8 +47,10 @@ void Checker::has_stopped(Party& party) {
 
 // Who has stopped is not in the queue of the server as soon as a request is over, where no message
 // was in trouble: a grant to it would help nobody. (Whoever wakes up finds its connection broken;
-// what it had sent there may come after the release.)
+// what it had sent there may come after the release. Who has not asked leaves what one that crashed
+// had asked for under the same id.)
 void Checker::check_has_left(const Party& party) {
+  if (!party.asked_by_then) return;
   if (party.stopped_in_trouble || party.host->has_just_woken(plan_.request_timeout)) return;
   const LocalTime stopped = scene_.world.now();
   const auto check = [this, &party, stopped, paused = party.host->paused_in_all(),

@@ -94,10 +94,18 @@ void Network::post(const Label& label, int lost, Fault kind, const Arrive& arriv
     return;
   }
   const bool gone = lost > 0 && scene_.world.chance(lost);
-  if (weather.doubled > 0 && scene_.world.chance(weather.doubled)) {
+  // The later copy of a request may come after a release, and its answer is not waited for.
+  const bool doubled = weather.doubled > 0 && scene_.world.chance(weather.doubled);
+  const bool is_request = *label.way == '\0';
+  const auto arrive_later = [&] {
+    const LocalTime at = now + delay(label);
+    if (doubled && is_request) troubled(label.client, at);
+    arrive(at);
+  };
+  if (doubled) {
     count(Fault::doubled);
     trace(label, "is doubled");
-    arrive(now + delay(label));
+    arrive_later();
   }
   if (gone) {
     count(kind);
@@ -105,7 +113,7 @@ void Network::post(const Label& label, int lost, Fault kind, const Arrive& arriv
     trace(label, "is lost");
     return;
   }
-  arrive(now + delay(label));
+  arrive_later();
 }
 
 void Network::to_server(const Label& label, const std::function<void()>& task) {
