@@ -1,7 +1,12 @@
 #include "cli/signals.hpp"
 
 #include <cerrno>
+#include <charconv>
+#include <cstdlib>
+#include <fcntl.h>
+#include <string_view>
 #include <sys/signalfd.h>
+#include <sys/wait.h>
 #include <system_error>
 #include <unistd.h>
 
@@ -13,14 +18,25 @@ bool is_ignored(int signal) noexcept {
   return ::sigaction(signal, nullptr, &action) == 0 && action.sa_handler == SIG_IGN;
 }
 
+bool has_terminal() noexcept {
+  const int file = ::open("/dev/tty", O_RDONLY | O_NOCTTY | O_CLOEXEC);
+  if (file >= 0) ::close(file);
+  return file >= 0;
+}
+
 }  // namespace
 
-Signals::Signals() {
+Signals::Signals(Orphans orphans) {
   sigset_t read;
   sigemptyset(&read);
   for (const int signal :
        {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGWINCH, SIGTSTP, SIGCONT}) {
     if (!is_ignored(signal)) sigaddset(&read, signal);
+  }
+  if (orphans == Orphans::reaped && !is_ignored(SIGCHLD)) sigaddset(&read, SIGCHLD);
+  if (const char* manager = std::getenv("MANAGERPID")) {  // NOLINT(concurrency-mt-unsafe)
+    const std::string_view text{manager};
+    std::from_chars(text.data(), text.data() + text.size(), manager_);
   }
   sigset_t blocked = read;
   sigaddset(&blocked, SIGTTOU);  // so that we may take the terminal back
@@ -32,10 +48,21 @@ Signals::Signals() {
 
 Signals::~Signals() { ::close(file_); }
 
-int Signals::next() const noexcept {
+int Signals::next() noexcept {
   signalfd_siginfo signal{};
-  if (::read(file_, &signal, sizeof signal) != sizeof signal) return 0;
-  return static_cast<int>(signal.ssi_signo);
+  while (::read(file_, &signal, sizeof signal) == sizeof signal) {
+    const int number = static_cast<int>(signal.ssi_signo);
+    if (number == SIGCHLD) {
+      while (::waitpid(-1, nullptr, WNOHANG) > 0) {
+      }
+      continue;
+    }
+    if (number == SIGTSTP && !has_terminal()) continue;
+    const auto sender = static_cast<pid_t>(signal.ssi_pid);
+    from_manager_ = signal.ssi_code == SI_USER && (sender == 1 || sender == manager_);
+    return number;
+  }
+  return 0;
 }
 
 }  // namespace simba::cli

@@ -10,6 +10,7 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <system_error>
 #include <unistd.h>
@@ -99,13 +100,32 @@ int exit_code_of_status(int status) noexcept {
   return WIFSIGNALED(status) ? exit_code_of_signal(WTERMSIG(status)) : WEXITSTATUS(status);
 }
 
-Child::Child(const Program& program, LocalTime lease_end, std::chrono::nanoseconds kill_after)
-    : name_{program.words.front()}, kill_after_{kill_after} {
+Child::Child(const Program& program, LocalTime lease_end, std::chrono::nanoseconds kill_after,
+             const Child* farewell)
+    : name_{program.words.front()},
+      kill_after_{kill_after},
+      spared_{farewell == nullptr ? -1 : farewell->guardian_},
+      waits_{program.farewell.has_value()} {
   // Everything that the guardian needs is made here: after the fork it has system calls only.
   auto words = program.words;
   auto lines = environment_with(program.variables);
   const auto argv = pointers_to(words);
   const auto envp = pointers_to(lines);
+  auto lost_variables = program.variables;
+  FarewellPlan farewell_plan;
+  if (program.farewell) {
+    std::erase_if(lost_variables, [&](const auto& pair) {
+      return pair.first == program.farewell->lost_variable.first;
+    });
+    lost_variables.push_back(program.farewell->lost_variable);
+    farewell_plan = {.limit = program.farewell->limit,
+                     .done = program.farewell->done.c_str(),
+                     .failed = program.farewell->failed.c_str(),
+                     .killed = program.farewell->killed.c_str()};
+  }
+  auto lost_lines = environment_with(lost_variables);
+  const auto lost_envp = pointers_to(lost_lines);
+  farewell_plan.lost_envp = lost_envp.data();
   const Descriptor input{
       program.input == Program::Input::none ? ::open("/dev/null", O_RDONLY | O_CLOEXEC) : -1};
   // What the guardian leaves behind when it is killed becomes ours.
@@ -132,7 +152,11 @@ Child::Child(const Program& program, LocalTime lease_end, std::chrono::nanosecon
                           .input = input.get(),
                           .terminal = program.terminal,
                           .mask = program.mask,
-                          .ignores_pipe = program.ignores_pipe};
+                          .ignores_pipe = program.ignores_pipe,
+                          .manager = program.manager,
+                          // Its guardian takes us for gone when nobody has this any more.
+                          .kept = farewell == nullptr ? -1 : farewell->channel_,
+                          .farewell = program.farewell ? &farewell_plan : nullptr};
   guardian_ = ::fork();
   if (guardian_ == 0) run_guardian(plan);
   if (guardian_ < 0) {
@@ -141,12 +165,13 @@ Child::Child(const Program& program, LocalTime lease_end, std::chrono::nanosecon
     ::munmap(shared_, sizeof(Shared));
     throw std::system_error{error, std::generic_category(), "fork"};
   }
+  guardian_file_ = static_cast<int>(::syscall(SYS_pidfd_open, guardian_, 0));
 }
 
 Child::~Child() {
-  if (!ended_) {
+  if (!ended_ && !waits_) {
+    end(std::chrono::ceil<std::chrono::milliseconds>(kill_after_));
     ::shutdown(channel_, SHUT_WR);
-    expect_end(kill_after_);
     try {
       while (!ended_) {
         pollfd wait{channel_, POLLIN, 0};
@@ -155,6 +180,7 @@ Child::~Child() {
     } catch (const Failure&) {  // it has not even begun
     }
   }
+  if (guardian_file_ >= 0) ::close(guardian_file_);
   ::close(channel_);
   ::munmap(shared_, sizeof(Shared));
 }
@@ -162,7 +188,14 @@ Child::~Child() {
 std::optional<Child::Event> Child::next() {
   if (ended_) return std::nullopt;
   // It is stopped, most likely. Without it the kernel and we do its work.
-  if (make_system_clock()->now() >= overdue_at_) ::kill(guardian_, SIGKILL);
+  if (make_system_clock()->now() >= overdue_at_) {
+    // By its file: whoever reaps orphans may have reaped it, too, and its number may be another's.
+    if (guardian_file_ >= 0) {
+      ::syscall(SYS_pidfd_send_signal, guardian_file_, SIGKILL, nullptr, 0);
+    } else {
+      ::kill(guardian_, SIGKILL);
+    }
+  }
   Report report;
   auto size = ::recv(channel_, &report, sizeof report, MSG_DONTWAIT);
   // It has ended without reading our last order. What it has said before is still there.
@@ -200,17 +233,20 @@ Child::Event Child::end_unguarded() noexcept {
   }
   guardian_ = -1;
   while (group_ > 0) {
-    const bool refused = ::kill(-group_, SIGKILL) != 0 && errno == EPERM;
-    const bool grouped = refused || ::kill(-group_, 0) == 0;
     int status = 0;
     pid_t process = 0;
     while ((process = ::waitpid(-1, &status, WNOHANG)) > 0) {
       if (process == group_) event.value = status;
     }
-    if (!grouped && process < 0) break;
-    const Family family = look_at_family(group_, SIGKILL);
-    event.survivors = family.known ? family.foreign : refused;
-    if (family.known ? !family.living : !grouped || refused) break;
+    if (process < 0) break;  // without children there is nothing below us either
+    // One by one: the number of the group may be that of a stranger's, now that CMD was reaped.
+    Family family = look_at_family(group_, SIGKILL, spared_);
+    if (!family.known) {
+      family.living = ::kill(-group_, SIGKILL) == 0;
+      family.foreign = !family.living && errno == EPERM;
+    }
+    event.survivors = family.foreign;
+    if (!family.living) break;
     ::poll(nullptr, 0, static_cast<int>(look_at_end.count()));
   }
   ended_ = true;
@@ -225,15 +261,26 @@ void Child::reap_guardian() const noexcept {
   }
 }
 
+void Child::begin(Occasion occasion) noexcept {
+  waits_ = false;
+  order({.kind = Order::Kind::begin, .value = occasion == Occasion::loss ? 1 : 0});
+}
+
 void Child::extend(LocalTime lease_end) noexcept {
   shared_->lease_end.store(lease_end.time_since_epoch().count());
 }
 
-void Child::signal(int number) noexcept { order({.kind = Order::Kind::signal, .value = number}); }
+void Child::signal(int number, Sender sender) noexcept {
+  order({.kind = Order::Kind::signal,
+         .value = number,
+         .by_manager = sender == Sender::manager ? 1 : 0});
+}
 
-void Child::end(std::chrono::milliseconds kill_after) noexcept {
+void Child::end(std::chrono::milliseconds kill_after, Sender sender) noexcept {
   expect_end(kill_after);
-  order({.kind = Order::Kind::end, .value = static_cast<std::int32_t>(kill_after.count())});
+  order({.kind = Order::Kind::end,
+         .value = static_cast<std::int32_t>(kill_after.count()),
+         .by_manager = sender == Sender::manager ? 1 : 0});
 }
 
 void Child::expect_end(std::chrono::nanoseconds kill_after) noexcept {

@@ -75,27 +75,38 @@ struct Search {
   pid_t session;
   pid_t group;
   int signal;
+  pid_t spared;
 
   void look_at(pid_t number, Family& family) const noexcept {
-    Process process;
-    if (number == self || !read_process(proc, number, process) || !is_alive(process)) return;
-    const bool member = process.group == group;
-    if (!member && (process.session != session || !descends(proc, process, self))) return;
-    if (::kill(number, signal) == 0) {
-      family.living = true;
-    } else if (errno == EPERM) {
-      family.foreign = true;
+    if (number == self || number == spared || !is_ours(number)) return;
+    // The number may become another's at any moment; what the file stands for does not change.
+    const int file = static_cast<int>(::syscall(SYS_pidfd_open, number, 0));
+    if (file < 0 || is_ours(number)) {
+      const auto result = file < 0 ? ::kill(number, signal)
+                                   : ::syscall(SYS_pidfd_send_signal, file, signal, nullptr, 0);
+      if (result == 0) {
+        family.living = true;
+      } else if (errno == EPERM) {
+        family.foreign = true;
+      }
     }
+    if (file >= 0) ::close(file);
+  }
+
+  bool is_ours(pid_t number) const noexcept {
+    Process process;
+    return read_process(proc, number, process) && is_alive(process) &&
+           (process.group == group || process.session == session) && descends(proc, process, self);
   }
 };
 
 }  // namespace
 
-Family look_at_family(pid_t group, int signal) noexcept {
+Family look_at_family(pid_t group, int signal, pid_t spared) noexcept {
   Family family;
   const int proc = ::open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (proc < 0) return family;
-  const Search search{proc, ::getpid(), ::getsid(0), group, signal};
+  const Search search{proc, ::getpid(), ::getsid(0), group, signal, spared};
   alignas(8) char buffer[8192];
   constexpr std::size_t length_at = 16;  // of linux_dirent64
   constexpr std::size_t name_at = 19;

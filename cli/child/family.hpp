@@ -11,12 +11,12 @@ struct Family {
   bool foreign = false;  ///< some process is alive that we may not signal: it is another user's
 };
 
-/// Looks for living processes of the group, and for others that descend from this process and are
-/// in its session: those have a group of their own, as the jobs of a shell have or what a nested
-/// `simba run` guards. Zombies do not count, nor do processes in a session of their own. Sends
-/// `signal` to each; 0: to none.
+/// Looks for living processes that descend from this one and are in the group, or in our session:
+/// those have a group of their own, as the jobs of a shell have or what a nested `simba run`
+/// guards. So a group of strangers that has got the number is left alone. Zombies do not count, nor
+/// do processes in a session of their own, nor `spared`. Sends `signal` to each; 0: to none.
 ///
 /// This process has to be a subreaper. Nothing but system calls.
-Family look_at_family(pid_t group, int signal) noexcept;
+Family look_at_family(pid_t group, int signal, pid_t spared = -1) noexcept;
 
 }  // namespace simba::cli

@@ -1,6 +1,7 @@
 #include "cli/child/guardian.hpp"
 
 #include <cerrno>
+#include <cstring>
 #include <ctime>
 #include <fcntl.h>
 #include <poll.h>
@@ -23,6 +24,12 @@ constexpr Nanoseconds look_again = 5'000'000;
 constexpr Nanoseconds look_closer = 10'000'000;  // at every process there is
 constexpr Nanoseconds linger = 1'000'000'000;
 
+// How long a service manager takes at most to signal the other processes of a service, and for how
+// long what it has sent to us may still explain an order.
+constexpr Nanoseconds manager_takes = 200'000'000;
+constexpr Nanoseconds explains = 1'000'000'000;
+constexpr int signals_known = 32;
+
 Nanoseconds now() noexcept {
   timespec time{};
   ::clock_gettime(CLOCK_BOOTTIME, &time);
@@ -36,7 +43,7 @@ Nanoseconds later(Nanoseconds moment, Nanoseconds span) noexcept {
 /// As an exec would: what is not for other programs is not for us.
 void close_private_descriptors(const GuardianPlan& plan) noexcept {
   for (int file = 3; file < plan.descriptors; ++file) {
-    if (file == plan.channel || file == plan.input) continue;
+    if (file == plan.channel || file == plan.input || file == plan.kept) continue;
     const int flags = ::fcntl(file, F_GETFD);
     if (flags >= 0 && (static_cast<unsigned>(flags) & FD_CLOEXEC) != 0) ::close(file);
   }
@@ -48,7 +55,8 @@ void send_report(const GuardianPlan& plan, const Report& report) noexcept {
 
 /// The child: becomes CMD. It tells its number itself, so that simba knows it before CMD does
 /// anything, also where the guardian is killed in that moment.
-[[noreturn]] void become_command(const GuardianPlan& plan, pid_t guardian, int failure) noexcept {
+[[noreturn]] void become_command(const GuardianPlan& plan, char* const* envp, pid_t guardian,
+                                 int failure) noexcept {
   ::setpgid(0, 0);
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (::getppid() != guardian) ::_exit(1);
@@ -57,10 +65,17 @@ void send_report(const GuardianPlan& plan, const Report& report) noexcept {
   if (plan.input >= 0) ::dup2(plan.input, STDIN_FILENO);
   if (!plan.ignores_pipe) ::signal(SIGPIPE, SIG_DFL);
   ::sigprocmask(SIG_SETMASK, &plan.mask, nullptr);
-  ::execvpe(plan.argv[0], plan.argv, plan.envp);
+  ::execvpe(plan.argv[0], plan.argv, envp);
   const int error = errno;
   [[maybe_unused]] const auto ignored = ::write(failure, &error, sizeof error);
   ::_exit(1);
+}
+
+/// A line for people, when nobody else can tell them. Rather not than to wait.
+void say(const char* line) noexcept {
+  pollfd file{STDERR_FILENO, POLLOUT, 0};
+  if (::poll(&file, 1, 0) != 1) return;
+  [[maybe_unused]] const auto ignored = ::write(STDERR_FILENO, line, std::strlen(line));
 }
 
 class Guardian {
@@ -72,6 +87,8 @@ class Guardian {
   void guard() noexcept;
 
  private:
+  void stand_by() noexcept;
+  bool launch() noexcept;
   void wait_for_news() noexcept;
   Nanoseconds wake_at() const noexcept;
   void obey() noexcept;
@@ -79,13 +96,18 @@ class Guardian {
   void look_at_start() noexcept;
   void look_at_clock() noexcept;
   bool all_is_gone() noexcept;
-  void end(Nanoseconds kill_after) noexcept;
+  enum class Term { now, once };
+  void end(Nanoseconds kill_after, Term term = Term::now) noexcept;
+  void hear(const signalfd_siginfo& signal) noexcept;
+  void signal_once(int number) noexcept;
+  void send_deferred() noexcept;
   void report(const Report& report) const noexcept { send_report(plan_, report); }
-  void signal_group(int number) const noexcept { ::kill(-group_, number); }
-  Nanoseconds lease_end() const noexcept { return plan_.shared->lease_end.load(); }
+  void tell_fate() const noexcept;
+  void signal_group(int number) const noexcept;
+  Nanoseconds lease_end() const noexcept { return lost_ ? limit_ : plan_.shared->lease_end.load(); }
 
   const GuardianPlan& plan_;
-  int children_ = -1;  // tells of SIGCHLD
+  int signals_ = -1;
   int clock_ = -1;
   int failure_ = -1;        // tells why CMD can not be executed, and, closed, that it is
   pid_t group_ = -1;        // that of CMD, which has the same number
@@ -93,7 +115,9 @@ class Guardian {
   bool cancelled_ = false;  // nor will it be
   bool childless_ = false;
   bool orphaned_ = false;  // simba is gone
-  bool ended_ = false;     // CMD is
+  bool lost_ = false;      // a farewell for a mutex that is lost: `limit_` counts, no lease
+  Nanoseconds limit_ = forever;
+  bool ended_ = false;  // CMD is
   int status_ = SIGKILL;
   bool ending_ = false;
   bool killing_ = false;
@@ -103,36 +127,65 @@ class Guardian {
   Nanoseconds kill_at_ = forever;
   Nanoseconds look_closer_at_ = 0;
   Nanoseconds linger_until_ = forever;
+  Nanoseconds heard_at_[signals_known] =
+      {};  // from the service manager; 0: it was not, or it counts no more
+  Nanoseconds send_at_[signals_known] = {};  // what waits whether we hear it too; 0: nothing
 };
 
 bool Guardian::start() noexcept {
   sigset_t all;
-  sigset_t child;
+  sigset_t heeded;
   ::sigfillset(&all);
   ::sigprocmask(SIG_SETMASK, &all, nullptr);
   ::signal(SIGCHLD, SIG_DFL);
-  ::sigemptyset(&child);
-  ::sigaddset(&child, SIGCHLD);
+  ::sigemptyset(&heeded);
+  for (const int number : {SIGCHLD, SIGTERM, SIGINT, SIGHUP, SIGQUIT}) {
+    ::sigaddset(&heeded, number);
+  }
   close_private_descriptors(plan_);
   ::setpgid(0, 0);  // what is sent to simba's group is simba's to forward
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);
   ::prctl(PR_SET_NAME, "simba-guardian");
-  children_ = ::signalfd(-1, &child, SFD_CLOEXEC | SFD_NONBLOCK);
+  signals_ = ::signalfd(-1, &heeded, SFD_CLOEXEC | SFD_NONBLOCK);
   clock_ = ::timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC | TFD_NONBLOCK);
+  if (plan_.farewell != nullptr) stand_by();
+  return launch();
+}
 
-  if (now() >= lease_end()) {
+/// Until a farewell is to run.
+void Guardian::stand_by() noexcept {
+  bool begun = false;
+  while (!begun && !orphaned_ && now() < lease_end()) {
+    wait_for_news();
+    Order order;
+    const auto size = ::recv(plan_.channel, &order, sizeof order, MSG_DONTWAIT);
+    if (size < 0 && (errno == EAGAIN || errno == EINTR)) continue;
+    orphaned_ = size <= 0;
+    begun = !orphaned_ && order.kind == Order::Kind::begin;
+    lost_ = begun && order.value != 0;
+  }
+  lost_ = lost_ || (!begun && now() >= lease_end());
+  limit_ = later(now(), plan_.farewell->limit.count());
+}
+
+bool Guardian::launch() noexcept {
+  if (plan_.farewell == nullptr && now() >= lease_end()) {
     report({.kind = Report::Kind::failed, .value = ECANCELED});
     return false;
   }
   int failure[2] = {-1, -1};
   const pid_t guardian = ::getpid();
-  const bool ready = children_ >= 0 && clock_ >= 0 && ::pipe2(failure, O_CLOEXEC | O_NONBLOCK) == 0;
+  const bool ready = signals_ >= 0 && clock_ >= 0 && ::pipe2(failure, O_CLOEXEC | O_NONBLOCK) == 0;
+  signalfd_siginfo signal{};
+  while (::read(signals_, &signal, sizeof signal) > 0) hear(signal);
   if (ready) group_ = ::fork();
   if (!ready || group_ < 0) {
     report({.kind = Report::Kind::failed, .value = errno});
     return false;
   }
-  if (group_ == 0) become_command(plan_, guardian, failure[1]);
+  if (group_ == 0) {
+    become_command(plan_, lost_ ? plan_.farewell->lost_envp : plan_.envp, guardian, failure[1]);
+  }
   ::setpgid(group_, group_);
   ::close(failure[1]);
   failure_ = failure[0];
@@ -155,6 +208,14 @@ void Guardian::guard() noexcept {
           .leftovers = leftovers_ ? 1 : 0,
           .forced = forced_ ? 1 : 0,
           .survivors = survivors_ ? 1 : 0});
+  tell_fate();
+}
+
+void Guardian::tell_fate() const noexcept {
+  if (!orphaned_ || plan_.farewell == nullptr) return;
+  say(forced_        ? plan_.farewell->killed
+      : status_ != 0 ? plan_.farewell->failed
+                     : plan_.farewell->done);
 }
 
 /// One that has died before it was executed has started too: it ends as the signal says.
@@ -169,20 +230,28 @@ void Guardian::look_at_start() noexcept {
   if (size == 0) return report({.kind = Report::Kind::started});
   ::waitpid(group_, nullptr, 0);
   report({.kind = Report::Kind::failed, .value = error});
+  tell_fate();
   ::_exit(0);
+}
+
+/// Once CMD was reaped its number may become that of a stranger's group: then those below us are
+/// signalled one by one. Where there is no /proc it has to be the group, as long as somebody is
+/// below us.
+void Guardian::signal_group(int number) const noexcept {
+  if (ended_ && (childless_ || look_at_family(group_, number).known)) return;
+  ::kill(-group_, number);
 }
 
 /// All that may be signalled, or, once that was killed, all that may be.
 bool Guardian::all_is_gone() noexcept {
   if (!ended_ && !killing_) return false;
-  const bool grouped = ::kill(-group_, 0) == 0 || errno == EPERM;
   // Orphans come to us, so without children there is nothing below us either.
-  if (ended_ && childless_ && !grouped) return true;
+  if (ended_ && childless_) return true;
   const Nanoseconds present = now();
   if (present < look_closer_at_) return false;
   look_closer_at_ = present + look_closer;
   const Family family = look_at_family(group_, killing_ ? SIGKILL : 0);
-  if (!family.known) return ended_ && !grouped;
+  if (!family.known) return ended_ && ::kill(-group_, 0) != 0 && errno != EPERM;
   if (family.living || (family.foreign && !killing_)) return false;
   survivors_ = family.foreign;
   return ended_ || family.foreign;
@@ -193,6 +262,9 @@ Nanoseconds Guardian::wake_at() const noexcept {
   if (ended_ || ending_) {
     const Nanoseconds soon = now() + look_again;
     if (soon < at) at = soon;
+  }
+  for (const Nanoseconds moment : send_at_) {
+    if (moment != 0 && moment < at) at = moment;
   }
   return at;
 }
@@ -208,12 +280,42 @@ void Guardian::wait_for_news() noexcept {
   ::timerfd_settime(clock_, TFD_TIMER_ABSTIME, &alarm, nullptr);
   // One that is negative is left out.
   pollfd files[] = {{clock_, POLLIN, 0},
-                    {children_, POLLIN, 0},
+                    {signals_, POLLIN, 0},
                     {failure_, POLLIN, 0},
                     {orphaned_ ? -1 : plan_.channel, POLLIN, 0}};
   ::poll(files, sizeof files / sizeof *files, -1);
   signalfd_siginfo signal{};
-  while (::read(children_, &signal, sizeof signal) > 0) {
+  while (::read(signals_, &signal, sizeof signal) > 0) hear(signal);
+}
+
+/// One that has come before there was a CMD says nothing about it.
+void Guardian::hear(const signalfd_siginfo& signal) noexcept {
+  const auto sender = static_cast<pid_t>(signal.ssi_pid);
+  if (group_ <= 0 || signal.ssi_signo == SIGCHLD || signal.ssi_code != SI_USER) return;
+  if (sender != 1 && sender != plan_.manager) return;
+  if (send_at_[signal.ssi_signo] != 0) {
+    send_at_[signal.ssi_signo] = 0;
+  } else {
+    heard_at_[signal.ssi_signo] = now();
+  }
+}
+
+void Guardian::signal_once(int number) noexcept {
+  if (number < 0 || number >= signals_known) return signal_group(number);
+  const Nanoseconds present = now();
+  if (heard_at_[number] != 0 && present < heard_at_[number] + explains) {
+    heard_at_[number] = 0;
+  } else {
+    send_at_[number] = present + manager_takes;
+  }
+}
+
+void Guardian::send_deferred() noexcept {
+  for (int number = 0; number < signals_known; ++number) {
+    if (send_at_[number] == 0 || now() < send_at_[number]) continue;
+    send_at_[number] = 0;
+    signal_group(number);
+    if (ending_) signal_group(SIGCONT);  // one that is stopped must hear of it
   }
 }
 
@@ -224,15 +326,22 @@ void Guardian::obey() noexcept {
     if (size < 0 && (errno == EAGAIN || errno == EINTR)) return;
     if (size <= 0) {
       orphaned_ = true;
-      end(plan_.kill_after.count());
+      if (plan_.farewell == nullptr) end(plan_.kill_after.count());
       return;
     }
     switch (order.kind) {
       case Order::Kind::signal:
-        signal_group(order.value);
+        if (order.by_manager != 0) {
+          signal_once(order.value);
+        } else {
+          signal_group(order.value);
+        }
         break;
       case Order::Kind::end:
-        end(static_cast<Nanoseconds>(order.value) * 1'000'000);
+        end(static_cast<Nanoseconds>(order.value) * 1'000'000,
+            order.by_manager != 0 ? Term::once : Term::now);
+        break;
+      case Order::Kind::begin:  // it has begun
         break;
     }
   }
@@ -257,6 +366,7 @@ void Guardian::reap() noexcept {
 }
 
 void Guardian::look_at_clock() noexcept {
+  send_deferred();
   const Nanoseconds present = now();
   if (ending_ && present >= kill_at_) {
     signal_group(SIGKILL);
@@ -271,7 +381,7 @@ void Guardian::look_at_clock() noexcept {
   }
 }
 
-void Guardian::end(Nanoseconds kill_after) noexcept {
+void Guardian::end(Nanoseconds kill_after, Term term) noexcept {
   if (starting_) look_at_start();
   cancelled_ = cancelled_ || starting_;
   const Nanoseconds kill_at = later(now(), cancelled_ ? 0 : kill_after);
@@ -280,7 +390,8 @@ void Guardian::end(Nanoseconds kill_after) noexcept {
   if (ending_) return;
   ending_ = true;
   forced_ = !ended_;
-  if (!ended_ || !look_at_family(group_, SIGTERM).known) signal_group(SIGTERM);
+  if (term == Term::once) return signal_once(SIGTERM);
+  signal_group(SIGTERM);
   signal_group(SIGCONT);  // one that is stopped must hear of it
 }
 

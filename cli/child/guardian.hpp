@@ -15,9 +15,12 @@ struct Order {
   enum class Kind : std::int32_t {
     signal,  ///< send signal `value` to the group
     end,     ///< TERM to the group now, KILL after `value` ms unless all of it is gone
+    begin,   ///< run a farewell; `value` is 1 where the mutex is lost already
   };
   Kind kind = Kind::signal;
   std::int32_t value = 0;
+  std::int32_t by_manager = 0;  ///< 1: for a signal of the service manager, who may have sent it to
+                                ///< CMD already: the group gets it only if we have not got it, too
 };
 
 /// What a guardian, and CMD before it is executed, tell the command.
@@ -41,6 +44,16 @@ struct Shared {
   std::atomic<LocalTime::rep> lease_end{never.time_since_epoch().count()};
 };
 
+/// For a CMD that is to run at the end of an ownership, however that comes.
+struct FarewellPlan {
+  char* const* lost_envp = nullptr;  ///< instead of `envp` where the mutex is lost already
+  std::chrono::nanoseconds limit{};  ///< how long it may run then
+  // Lines for standard error when simba is gone.
+  const char* done = nullptr;
+  const char* failed = nullptr;
+  const char* killed = nullptr;  ///< it was not over when the lease was, or the limit
+};
+
 /// What a guardian needs, all of it made before the fork.
 struct GuardianPlan {
   int channel = -1;     ///< a socket of packets: orders come in, reports go out
@@ -53,6 +66,9 @@ struct GuardianPlan {
   int terminal = -1;          ///< to hand to CMD's group; -1: none
   sigset_t mask{};            ///< of CMD
   bool ignores_pipe = false;  ///< CMD, like whoever has started us, ignores SIGPIPE
+  pid_t manager = 1;          ///< the service manager; the process 1 is taken for one anyway
+  int kept = -1;              ///< one more descriptor to keep open; -1: none
+  const FarewellPlan* farewell = nullptr;  ///< null: CMD runs at once
 };
 
 /// Starts CMD in a process group of its own and sees to it that the group does not outlive the
@@ -61,6 +77,14 @@ struct GuardianPlan {
 /// CMD is killed by the kernel when the guardian itself is gone. What CMD leaves behind in its
 /// group gets a second to end by itself. A CMD whose execution takes until then, as from a file
 /// system that hangs, is killed and never runs.
+///
+/// A service manager may signal all processes of a service (KillMode=control-group of systemd):
+/// then we get what simba gets, although we are in another group, and so does CMD. Simba's order to
+/// hand the same on waits a moment for that, so that CMD gets it once.
+///
+/// A farewell is waited for: CMD runs when an order says so, at once when simba is gone, and when
+/// the lease is over although simba has said nothing, since it is stopped. It goes on without
+/// simba, until the lease is over. What becomes of it then is told on standard error.
 ///
 /// What CMD starts in other groups of the same session (the jobs of a shell with job control, what
 /// a nested `simba run` guards) counts too: it is waited for, and gets the KILL.

@@ -16,6 +16,8 @@ class Terminal {
   Terminal(const Terminal&) = delete;
   Terminal& operator=(const Terminal&) = delete;
 
+  bool exists() const noexcept { return file_ >= 0; }
+
   /// The descriptor to hand to a new group; -1: standard input is no terminal, or it is not ours to
   /// give.
   int to_hand_over() const noexcept;

@@ -70,7 +70,9 @@ class Run {
       ::poll(files.data(), files.size(), static_cast<int>(pause.count()));
       candidate_.news();
       while (const int signal = signals_.next()) {
-        if (signal != SIGCONT || !ending_) child_.signal(signal);
+        const bool by_manager = signals_.from_manager();
+        if (signal == SIGCONT && ending_) continue;
+        child_.signal(signal, by_manager ? Child::Sender::manager : Child::Sender::anyone);
       }
       for (;;) {
         const auto event = child_.next();
@@ -99,7 +101,8 @@ class Run {
             .input = Program::Input::ours,
             .terminal = terminal_.to_hand_over(),
             .mask = signals_.original_mask(),
-            .ignores_pipe = invocation.ignores_pipe};
+            .ignores_pipe = invocation.ignores_pipe,
+            .manager = signals_.manager()};
   }
 
   /// A CMD that does not run yet may not begin without the mutex.
@@ -138,9 +141,10 @@ class Run {
     if (ending_) tell_loss("CMD is ended");  // it has begun just before
   }
 
-  /// Job control. A SIGSTOP is meant for CMD alone.
+  /// Job control. A SIGSTOP, or whatever stops it where there is no terminal, is meant for CMD
+  /// alone.
   void stopped(int signal) {
-    if (signal == SIGSTOP) return;
+    if (signal == SIGSTOP || !terminal_.exists()) return;
     if ((signal == SIGTTIN || signal == SIGTTOU) && !ending_ && terminal_.give(child_.group())) {
       child_.signal(SIGCONT);
       return;
@@ -232,7 +236,7 @@ Examples:
     Patience patience;
     if (timeout_) patience.limit = parse_duration(*timeout_, "--timeout");
 
-    Signals signals;  // before any thread
+    Signals signals{Signals::Orphans::reaped};  // before any thread
     const Store store{invocation.options};
     Candidate candidate{mutex, invocation.options.contender_id(), store.log()};
     const auto service = store.factory().create_mutex_contend_service(

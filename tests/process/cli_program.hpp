@@ -43,6 +43,14 @@ inline bool is_alive(pid_t process) {
   return state != '\0' && state != 'Z' && state != 'X';
 }
 
+/// Whether a signal to the process has come that nobody has taken yet.
+inline bool is_pending(pid_t process, int signal) {
+  const std::string text = content_of("/proc/" + std::to_string(process) + "/status");
+  const auto at = text.find("ShdPnd:");
+  if (at == std::string::npos) return false;
+  return ((std::stoull(text.substr(at + 7), nullptr, 16) >> (signal - 1)) & 1U) != 0;
+}
+
 /// The direct children of a process, whichever of its threads has made them.
 inline std::vector<pid_t> children_of(pid_t process) {
   std::vector<pid_t> children;
@@ -55,20 +63,28 @@ inline std::vector<pid_t> children_of(pid_t process) {
   return children;
 }
 
-/// The command `simba` as a process in a group of its own, with default signal handlers. Its
-/// environment is ours without the variables of Simba, with a home of its own, a UTF-8 locale, and
-/// with `variables`. What it prints is kept in files.
+/// The command `simba` as a process in a session of its own, without a terminal, with default
+/// signal handlers. Its environment is ours without the variables of Simba, with a home of its own,
+/// a UTF-8 locale, and with `variables`. What it prints is kept in files.
 ///
 /// The destructor kills it.
 class CliProgram {
  public:
   using Variables = std::map<std::string, std::string>;
 
-  explicit CliProgram(std::vector<std::string> arguments, const Variables& variables = {},
-                      std::string_view input = {}) {
+  explicit CliProgram(const std::vector<std::string>& arguments, const Variables& variables = {},
+                      std::string_view input = {})
+      : CliProgram{Program{SIMBA_TEST_COMMAND}, arguments, variables, input} {}
+
+  /// Another program, searched in PATH, which runs the command.
+  struct Program {
+    std::string name;
+  };
+  CliProgram(const Program& program, std::vector<std::string> arguments,
+             const Variables& variables = {}, std::string_view input = {}) {
     const auto input_file = folder_.path() / "in";
     std::ofstream{input_file} << input;
-    arguments.insert(arguments.begin(), SIMBA_TEST_COMMAND);
+    arguments.insert(arguments.begin(), program.name);
     auto lines = environment(variables);
     posix_spawn_file_actions_t files;
     ::posix_spawn_file_actions_init(&files);
@@ -84,14 +100,13 @@ class CliProgram {
     sigfillset(&all);
     ::posix_spawnattr_setsigmask(&attributes, &none);
     ::posix_spawnattr_setsigdefault(&attributes, &all);
-    ::posix_spawnattr_setpgroup(&attributes, 0);
-    ::posix_spawnattr_setflags(
-        &attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
-    const int error = ::posix_spawn(&process_, SIMBA_TEST_COMMAND, &files, &attributes,
-                                    pointers_to(arguments).data(), pointers_to(lines).data());
+    ::posix_spawnattr_setflags(&attributes,
+                               POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSID);
+    const int error = ::posix_spawnp(&process_, program.name.c_str(), &files, &attributes,
+                                     pointers_to(arguments).data(), pointers_to(lines).data());
     ::posix_spawn_file_actions_destroy(&files);
     ::posix_spawnattr_destroy(&attributes);
-    if (error != 0) throw std::system_error{error, std::generic_category(), SIMBA_TEST_COMMAND};
+    if (error != 0) throw std::system_error{error, std::generic_category(), program.name};
   }
 
   ~CliProgram() {

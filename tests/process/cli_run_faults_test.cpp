@@ -185,16 +185,6 @@ TEST_F(CliRunFaults, WhenItIsPausedPastItsLeaseItsCommandIsEndedAllTheSame) {
   EXPECT_THAT(program.err(), HasSubstr("mutex \"m\" is lost"));
 }
 
-TEST_F(CliRunFaults, ACommandThatWasStoppedPastTheLeaseDoesNotGoOn) {
-  CliProgram program{script("echo outer $$; exec sleep 600", with_short_lease())};
-  const pid_t outer = program.number("outer");
-  program.signal(SIGTSTP);
-  ASSERT_TRUE(eventually([&] { return support::state_of(program.process()) == 'T'; }));
-  ASSERT_TRUE(eventually([&] { return !is_alive(outer); }));
-  program.signal(SIGCONT);
-  EXPECT_EQ(program.wait(), 76);
-}
-
 TEST_F(CliRunFaults, ALossIsOnlyToldWhenTheCommandMayGoOn) {
   CliProgram program{script("echo ready; while ! test -e " + (folder.path() / "go").string() +
                                 "; do sleep 0.01; done; echo done; exit 6",

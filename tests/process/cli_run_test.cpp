@@ -185,16 +185,102 @@ TEST_F(CliRun, WaitsALittleForWhatTheCommandLeavesBehind) {
   EXPECT_EQ(program.err(), "");
 }
 
-TEST_F(CliRun, StopsAndGoesOnWithItsCommand) {
-  CliProgram program{script("echo cmd $$; exec sleep 600")};
+TEST_F(CliRun, WithoutATerminalItsStopSignalStopsNobody) {
+  CliProgram program{
+      script("trap 'echo usr' USR1; trap 'echo usr; exit 5' USR2; echo cmd $$; "
+             "while :; do sleep 0.01; done")};
   const pid_t command = program.number("cmd");
   program.signal(SIGTSTP);
+  EXPECT_TRUE(
+      support::eventually([&] { return !support::is_pending(program.process(), SIGTSTP); }));
+  program.signal(SIGUSR1);
+  EXPECT_TRUE(program.says("usr"));
+  EXPECT_NE(support::state_of(command), 'T');
+  // What stops CMD by itself is nothing to us.
+  ::kill(command, SIGTSTP);
   EXPECT_TRUE(support::eventually([&] { return support::state_of(command) == 'T'; }));
-  EXPECT_TRUE(support::eventually([&] { return support::state_of(program.process()) == 'T'; }));
   program.signal(SIGCONT);
-  EXPECT_TRUE(support::eventually([&] { return support::state_of(command) != 'T'; }));
+  program.signal(SIGUSR2);
+  EXPECT_EQ(program.wait(), 5);
+}
+
+/// The test as a service manager: signals come from it.
+struct CliRunUnderManager : CliRun {
+  /// On HUP it ends.
+  CliProgram program{script("trap 'echo term' TERM; trap 'echo hup; over=1' HUP; echo cmd $$; "
+                            "while test -z \"$over\"; do sleep 0.01; done; exit 0"),
+                     {{"MANAGERPID", std::to_string(::getpid())}}};
+
+  pid_t guardian() const { return support::children_of(program.process()).at(0); }
+};
+
+TEST_F(CliRunUnderManager, WhatAllOfItsProcessesGetTheCommandGetsOnce) {
+  const pid_t command = program.number("cmd");
+  const pid_t guard = guardian();
+  program.signal(SIGTERM);  // as systemd does without KillMode=mixed
+  ::kill(guard, SIGTERM);
+  ::kill(command, SIGTERM);
+  ASSERT_TRUE(program.says("term"));
+  program.signal(SIGHUP);  // handed on later than a second TERM would have been
+  EXPECT_EQ(program.wait(), 0);
+  EXPECT_EQ(program.out(), "cmd " + std::to_string(command) + "\nterm\nhup\n");
+}
+
+TEST_F(CliRunUnderManager, WhatTheGuardianGetsFirstTheCommandGetsOnceToo) {
+  const pid_t command = program.number("cmd");
+  ::kill(command, SIGTERM);
+  ::kill(guardian(), SIGTERM);
+  ASSERT_TRUE(program.says("term"));
+  EXPECT_TRUE(support::eventually([&] { return !support::is_pending(guardian(), SIGTERM); }));
   program.signal(SIGTERM);
-  EXPECT_EQ(program.wait(), 128 + SIGTERM);
+  program.signal(SIGHUP);
+  EXPECT_EQ(program.wait(), 0);
+  EXPECT_EQ(program.out(), "cmd " + std::to_string(command) + "\nterm\nhup\n");
+}
+
+TEST_F(CliRunUnderManager, WhatIsMeantForItAloneIsHandedOn) {
+  const pid_t command = program.number("cmd");
+  program.signal(SIGTERM);
+  ASSERT_TRUE(program.says("term"));
+  program.signal(SIGHUP);
+  EXPECT_EQ(program.wait(), 0);
+  EXPECT_EQ(program.out(), "cmd " + std::to_string(command) + "\nterm\nhup\n");
+}
+
+TEST_F(CliRun, WhatAStrangerSendsToTheGuardianTooIsHandedOn) {
+  CliProgram program{
+      script("trap 'echo term; exit 5' TERM; echo cmd $$; "
+             "while :; do sleep 0.01; done")};
+  ASSERT_GT(program.number("cmd"), 0);
+  ::kill(support::children_of(program.process()).at(0), SIGTERM);  // as pkill does
+  program.signal(SIGTERM);
+  EXPECT_EQ(program.wait(), 5);
+}
+
+TEST_F(CliRun, AsFirstProcessOfAContainerItReapsOrphans) {
+  const std::string namespaces = "unshare --pid --fork --kill-child ";
+  if (std::system((namespaces + "true 2>/dev/null").c_str()) !=
+      0) {  // NOLINT(concurrency-mt-unsafe)
+    GTEST_SKIP() << "a PID namespace may not be made here";
+  }
+  Words words{"--pid", "--fork", "--kill-child", SIMBA_TEST_COMMAND};
+  const Words run = script("echo ready; exec sleep 600");
+  words.insert(words.end(), run.begin(), run.end());
+  CliProgram container{CliProgram::Program{"unshare"}, words};
+  ASSERT_TRUE(container.says("ready"));
+  const auto inside = support::children_of(container.process());
+  ASSERT_EQ(inside.size(), 1U);
+  const pid_t first = inside.front();
+  // One that comes from outside, as by docker exec, and leaves a child behind.
+  const auto mark = folder.path() / "mark";
+  const std::string enter = "nsenter --target " + std::to_string(first) +
+                            " --pid -- sh -c '(sh -c "
+                            "\"sleep 0.1; echo over >" +
+                            mark.string() + "\" &)'";
+  ASSERT_EQ(std::system(enter.c_str()), 0);  // NOLINT(concurrency-mt-unsafe)
+  ASSERT_TRUE(support::eventually([&] { return support::content_of(mark) == "over\n"; }));
+  EXPECT_TRUE(support::eventually([&] { return support::children_of(first).size() == 1; }))
+      << "its guardian, and a zombie";
 }
 
 /// How long the fastest of some runs took: what the machine does besides hardly counts.

@@ -120,6 +120,30 @@ TEST_F(CliTerminal, ItsStopKeyStopsBothAndTheTerminalChangesHands) {
   EXPECT_EQ(program.wait(), 0);
 }
 
+TEST_F(CliTerminal, ItsStopSignalStopsBothAndTheyGoOnTogether) {
+  OnTerminal program{script("echo ready; exec sleep 600")};
+  ASSERT_TRUE(program.shows("ready"));
+  const pid_t command = program.foreground();
+  ::kill(program.process(), SIGTSTP);
+  EXPECT_TRUE(eventually([&] { return support::state_of(command) == 'T'; }));
+  EXPECT_TRUE(eventually([&] { return support::state_of(program.process()) == 'T'; }));
+  ::kill(program.process(), SIGCONT);
+  EXPECT_TRUE(eventually([&] { return support::state_of(command) != 'T'; }));
+  ::kill(program.process(), SIGTERM);
+  EXPECT_EQ(program.wait(), 128 + SIGTERM);
+}
+
+TEST_F(CliTerminal, ACommandThatWasStoppedPastTheLeaseDoesNotGoOn) {
+  OnTerminal program{script("echo ready; exec sleep 600", with_short_lease())};
+  ASSERT_TRUE(program.shows("ready"));
+  const pid_t command = program.foreground();
+  ::kill(program.process(), SIGTSTP);
+  ASSERT_TRUE(eventually([&] { return support::state_of(program.process()) == 'T'; }));
+  ASSERT_TRUE(eventually([&] { return !support::is_alive(command); }));
+  ::kill(program.process(), SIGCONT);
+  EXPECT_EQ(program.wait(), 76);
+}
+
 TEST_F(CliTerminal, TheCommandGetsItAlsoWhenInputComesFromElsewhere) {
   OnTerminal program{{"-c", in_shell(script("read line </dev/tty; echo got $line; exit 3")) +
                                 " </dev/null; echo code $?"},
