@@ -25,10 +25,12 @@ void LongRunning::note(const ContentionEvent& event) {
   wake_up_.wake();
 }
 
-void LongRunning::wait_for_end(Signals& signals) {
+void LongRunning::wait_for_end(Signals& signals, const Look& look) {
   for (;;) {
+    const auto pause = look();
+    if (!pause) return;
     std::array<pollfd, 2> files{{{signals.file(), POLLIN, 0}, {wake_up_.file(), POLLIN, 0}}};
-    ::poll(files.data(), files.size(), -1);
+    ::poll(files.data(), files.size(), static_cast<int>(pause->count()));
     wake_up_.clear();
     while (const int signal = signals.next()) {
       if (signal == SIGTSTP) {

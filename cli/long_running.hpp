@@ -1,5 +1,7 @@
 #pragma once
 
+#include <chrono>
+#include <functional>
 #include <mutex>
 #include <optional>
 
@@ -22,9 +24,17 @@ class LongRunning {
   /// Notes a failure that does not pass.
   void note(const ContentionEvent& event);
 
+  /// Lets `wait_for_end` look.
+  void wake() const noexcept { wake_up_.wake(); }
+
+  /// Something to be done now and then on the main thread: returns after how long again at the
+  /// latest; nothing: it is time to end.
+  using Look = std::function<std::optional<std::chrono::milliseconds>()>;
+
   /// Waits on the main thread. Throws Failure where the store refuses us. Returns when INT, TERM,
-  /// HUP or QUIT came.
-  void wait_for_end(Signals& signals);
+  /// HUP or QUIT came, or when `look` wants it.
+  void wait_for_end(
+      Signals& signals, const Look& look = [] { return std::chrono::milliseconds{60'000}; });
 
  private:
   const WakeUp wake_up_;

@@ -27,7 +27,8 @@ constexpr std::string_view footer = R"(Examples:
   simba elect -m leader --on-acquired ./lead --on-released ./follow
 
 Exit codes: CMD's own; 64 usage; 69 store unavailable; 70 internal; 75 not acquired in time;
-76 lost while running; 77 permission or authentication; 78 configuration; 128+n signal n.)";
+76 lost while running; 77 permission or authentication; 78 configuration; 79 not given back;
+128+n signal n.)";
 
 /// What stands before and after the first "--".
 struct Arguments {

@@ -75,9 +75,13 @@ void Output::error(std::string_view message, int exit_code) {
   note(message, {{"event", "error"}, {"message", message}, {"exit_code", exit_code}});
 }
 
+std::string Output::note_line(std::string_view text, const Json& object) const {
+  return (json() ? to_line(object) : "simba: " + std::string{text}) + "\n";
+}
+
 void Output::write_note(std::string_view text, const Json& object, std::string_view end) {
-  std::string line = json() ? to_line(object) : "simba: " + std::string{text};
-  line += end;
+  std::string line = note_line(text, object);
+  if (end.empty()) line.pop_back();
   const std::lock_guard lock{mutex_};
   if (replaceable_) line.insert(0, "\r\033[K");
   replaceable_ = end.empty();

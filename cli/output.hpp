@@ -46,6 +46,9 @@ class Output {
   /// A remark: "simba: text", or with --json the object.
   void note(std::string_view text, const Json& object);
 
+  /// What `note` would write, for somebody who may have to do so without us.
+  std::string note_line(std::string_view text, const Json& object) const;
+
   /// A remark that the next one replaces where standard error is a terminal.
   void passing_note(std::string_view text, const Json& object);
 

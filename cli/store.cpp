@@ -1,12 +1,18 @@
 #include "cli/store.hpp"
 
+#include <fmt/format.h>
+
 #include "cli/log.hpp"
 
 namespace simba::cli {
 namespace {
 
-config::Configuration configuration_of(const CommonOptions& options) {
+config::Configuration configuration_of(const CommonOptions& options,
+                                       std::chrono::milliseconds drain) {
   auto configuration = options.load();
+  if (configuration.plan().drain_limit < drain) {
+    configuration.set("drain-limit", fmt::format("{}ms", drain.count()), "--drain");
+  }
   // The lock counts as held until the programs that we start are gone, not only we.
   if (configuration.store() == "sqlite") configuration.set("children", "count", "simba");
   return configuration;
@@ -14,8 +20,8 @@ config::Configuration configuration_of(const CommonOptions& options) {
 
 }  // namespace
 
-Store::Store(const CommonOptions& options, Talk talk)
-    : Store{options, talk, configuration_of(options)} {}
+Store::Store(const CommonOptions& options, Talk talk, std::chrono::milliseconds drain)
+    : Store{options, talk, configuration_of(options, drain)} {}
 
 Store::Store(const CommonOptions& options, Talk talk, const config::Configuration& configuration)
     : plan_{configuration.plan()},

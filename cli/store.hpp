@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <memory>
 
 #include "cli/common_options.hpp"
@@ -16,8 +17,10 @@ class Store {
     warnings,  ///< also warnings: for commands that run long and try on
   };
 
-  /// Starts threads. Throws Error and Failure where the configuration is wrong.
-  explicit Store(const CommonOptions& options, Talk talk = Talk::errors);
+  /// Starts threads. `drain`: how long the owner renews at least while it puts things in order
+  /// before a release. Throws Error and Failure where the configuration is wrong.
+  explicit Store(const CommonOptions& options, Talk talk = Talk::errors,
+                 std::chrono::milliseconds drain = {});
 
   MutexServiceFactory& factory() const noexcept { return *factory_; }
   const engine::ContentionPlan& plan() const noexcept { return plan_; }

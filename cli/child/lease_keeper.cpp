@@ -18,13 +18,7 @@ std::vector<std::pair<std::string, std::string>> variables_of(const MutexContend
           {"SIMBA_FENCING_TOKEN", std::to_string(service.fencing_token())}};
 }
 
-LocalTime LeaseKeeper::lease_end() {
-  const MutexOwner owner = service_.mutex_state().after();
-  if (owner.is_owner(service_.contender_id())) {
-    known_ = std::max(known_, owner.local_lease().transition_at);
-  }
-  return known_;
-}
+LocalTime LeaseKeeper::lease_end() { return known_ = std::max(known_, service_.lease_until()); }
 
 milliseconds until_next_look(LocalTime lease_end) {
   const auto left = std::chrono::ceil<milliseconds>(lease_end - make_system_clock()->now());

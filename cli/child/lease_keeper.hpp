@@ -29,8 +29,9 @@ class LeaseKeeper {
  public:
   explicit LeaseKeeper(const MutexContendService& service) : service_{service} {}
 
-  /// The end of the lease as this process knows it. Never goes back. The past where the mutex was
-  /// never ours.
+  /// The end of the lease as this process knows it, also while it is renewed for a program that
+  /// puts things in order before the release. Never goes back. The past where the mutex was never
+  /// ours.
   LocalTime lease_end();
 
  private:

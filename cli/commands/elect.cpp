@@ -4,8 +4,11 @@
 #include <atomic>
 #include <chrono>
 #include <csignal>
+#include <functional>
 #include <memory>
+#include <mutex>
 #include <optional>
+#include <poll.h>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -15,6 +18,7 @@
 #include "cli/child/attended.hpp"
 #include "cli/child/lease_keeper.hpp"
 #include "cli/command.hpp"
+#include "cli/duration.hpp"
 #include "cli/errors.hpp"
 #include "cli/long_running.hpp"
 #include "cli/printable.hpp"
@@ -28,35 +32,57 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// From TERM to KILL of a hook that runs when we are told to end: the lease ends it sooner.
+/// From TERM to KILL of a hook that has to end although the lease lasts: the lease ends it sooner.
 constexpr std::chrono::milliseconds patience_with_hook = 5s;
+
+enum class OnFailure { step_down, keep };
 
 struct Hooks {
   std::optional<std::string> on_acquired{};
   std::optional<std::string> on_released{};
 };
 
-/// Calls the hooks on the thread of the callbacks, so that what comes next waits for them.
+/// Calls the hooks on the thread of the callbacks, so that what comes next waits for them. The one
+/// for the release has a guardian from the acquisition on, which calls it if we are killed.
+///
+/// What may happen to it, and what is done:
+///   released   It ends well: the mutex is given back. It fails, or takes longer than --drain, or
+///              the lease, which is renewed meanwhile, is over: the lease is left to run out.
+///   lost       It has --drain, too, and nothing is left to be given back.
+///   killed     The guardian calls it, as released, until the lease is over.
+///   stopped    past the lease: the guardian calls it, as lost; we learn of it when we go on.
 class Leader final : public AbstractMutexContender {
  public:
   Leader(const Invocation& invocation, const Signals& signals, const Store& store, Hooks hooks,
-         LongRunning& life, Output& output)
+         std::chrono::milliseconds drain, OnFailure on_failure, LongRunning& life, Output& output)
       : AbstractMutexContender{invocation.options.need_mutex(), invocation.options.contender_id(),
                                store.log()},
         invocation_{invocation},
         mask_{signals.original_mask()},
         plan_{store.plan()},
         hooks_{std::move(hooks)},
+        drain_{drain},
+        on_failure_{on_failure},
         life_{life},
         output_{output} {}
 
-  void set_service(const MutexContendService& service) { service_ = &service; }
+  void set_service(MutexContendService& service) { service_ = &service; }
 
-  /// The end of the command begins: what comes next is a release.
-  void leave() {
-    renewed_until_ = LeaseKeeper{*service_}.lease_end();
-    leaving_ = true;
+  /// Tells the guardian how long the lease lasts. Returns after how long to do so again.
+  std::chrono::milliseconds look() {
+    const std::lock_guard lock{mutex_};
+    if (!farewell_) return 60s;
+    const LocalTime end = service_->lease_until();
+    if (end <= make_system_clock()->now()) return 60s;  // we are about to be told
+    farewell_->extend(end);
+    return until_next_look(end);
   }
+
+  /// True, once, after a hook for the acquisition that failed.
+  bool wants_to_step_down() noexcept { return failed_.exchange(false); }
+
+  /// When the lease that was not given back is over; the past: it was given back.
+  LocalTime kept_until() const noexcept { return kept_until_.load(); }
 
   void notify_owner(const MutexState& state) override {
     life_.answered();
@@ -68,57 +94,152 @@ class Leader final : public AbstractMutexContender {
   void on_event(const ContentionEvent& event) override { life_.note(event); }
 
   void on_acquired(const MutexState& /*state*/) override {
+    const std::string_view event = "acquired";
     LeaseKeeper keeper{*service_};
-    lease_end_ = keeper.lease_end();
-    tell("acquired", fmt::format("leads: mutex \"{}\", fencing token {}", printable(mutex()),
-                                 service_->fencing_token()));
-    if (!hooks_.on_acquired) return;
-    call(*hooks_.on_acquired, "acquired",
-         {.lease_end = [&] { return lease_end_ = keeper.lease_end(); },
-          .kill_after = kill_after(plan_),
-          .stop = service_->lost(),
-          .grace = [this] { return leaving_ ? patience_with_hook : kill_after(plan_); }});
+    bool well = call(event, [&] {
+      prepare_farewell(keeper.lease_end());
+      return std::nullopt;
+    });
+    tell(event, fmt::format("leads: mutex \"{}\", fencing token {}", printable(mutex()),
+                            service_->fencing_token()));
+    if (well && hooks_.on_acquired) {
+      well = call(event, [&] { return run_first_hook(keeper, event); });
+    }
+    if (well || on_failure_ == OnFailure::keep || !service_->is_owner()) return;
+    failed_ = true;
+    life_.wake();
   }
 
   void on_released(const MutexState& state) override {
-    // One that was frozen past its lease may be told to end before it knows of the loss.
-    const bool lost = !leaving_ || last_lease_end() <= make_system_clock()->now();
+    LeaseKeeper keeper{*service_};
+    const bool lost = keeper.lease_end() <= make_system_clock()->now();
     const std::string_view event = lost ? "lost" : "released";
-    if (hooks_.on_released) {
-      // After a loss nothing is protected any more, but it must not keep us out for ever.
-      const LocalTime end = lost ? make_system_clock()->now() + plan_.lease() : last_lease_end();
-      call(*hooks_.on_released, event,
-           {.lease_end = [end] { return end; }, .kill_after = kill_after(plan_)});
+    const bool called = hooks_.on_released.has_value();
+    const bool well = !called || call(event, [&] { return say_farewell(keeper, lost); });
+    if (called && !lost && (!well || service_->lease_left() == 0s)) {
+      keep(well);
+    } else {
+      tell(event, fmt::format("{}: mutex \"{}\"", lost ? "lost" : "released", printable(mutex())));
     }
-    tell(event, fmt::format("{}: mutex \"{}\"", lost ? "lost" : "released", printable(mutex())));
     if (!state.after().owner_id().empty()) tell_owner(state.after());
   }
 
  private:
-  /// Renewals go on while we drain, but this is what we know for sure.
-  LocalTime last_lease_end() const { return std::max(lease_end_, renewed_until_.load()); }
-
-  void call(const std::string& hook, std::string_view event, const Attendance& attendance) {
+  Program program(const std::string& hook, std::string_view event) const {
     Program program{.words = {"sh", "-c", hook},
                     .variables = variables_of(*service_),
                     .input = Program::Input::none,
                     .mask = mask_,
                     .ignores_pipe = invocation_.ignores_pipe};
     program.variables.emplace_back("SIMBA_EVENT", event);
+    return program;
+  }
+
+  AttendedEnd run_first_hook(LeaseKeeper& keeper, std::string_view event) {
+    const auto lease_end = [&] {
+      const LocalTime end = keeper.lease_end();
+      if (farewell_) farewell_->extend(end);
+      return end;
+    };
+    const auto grace = [this] {
+      return service_->lease_left() > 0s ? patience_with_hook : kill_after(plan_);
+    };
+    return run_attended(program(*hooks_.on_acquired, event),
+                        {.lease_end = lease_end,
+                         .kill_after = kill_after(plan_),
+                         .stop = service_->lost(),
+                         .grace = grace},
+                        farewell_.get());
+  }
+
+  void prepare_farewell(LocalTime lease_end) {
+    if (!hooks_.on_released) return;
+    auto farewell = program(*hooks_.on_released, "released");
+    const auto line = [&](std::string_view fate, std::string_view text) {
+      return output_.note_line(
+          fmt::format(
+              "simba was killed; its guardian has called the hook for \"released\" of mutex "
+              "\"{}\"{}",
+              printable(mutex()), text),
+          {{"event", "guardian"}, {"hook", "released"}, {"mutex", mutex()}, {"fate", fate}});
+    };
+    farewell.farewell =
+        Farewell{.lost_variable = {"SIMBA_EVENT", "lost"},
+                 .limit = drain_ + patience_with_hook,
+                 .done = line("done", ""),
+                 .failed = line("failed", ", which failed: what it should end may still run"),
+                 .killed = line("killed",
+                                ", which was killed since it was not over when the lease was: what "
+                                "it should end may still run")};
+    auto child = std::make_unique<Child>(farewell, lease_end, kill_after(plan_));
+    {
+      const std::lock_guard lock{mutex_};
+      farewell_ = std::move(child);
+    }
+    life_.wake();  // to look
+  }
+
+  AttendedEnd say_farewell(LeaseKeeper& keeper, bool lost) {
+    std::unique_ptr<Child> farewell;
+    {
+      const std::lock_guard lock{mutex_};
+      farewell = std::move(farewell_);
+    }
+    const LocalTime deadline = make_system_clock()->now() + drain_;
+    const Attendance attendance{
+        .lease_end = [&] { return lost ? deadline + patience_with_hook : keeper.lease_end(); },
+        .kill_after = kill_after(plan_),
+        .deadline = deadline,
+        .grace = [] { return patience_with_hook; }};
+    if (farewell) {
+      farewell->begin(lost ? Child::Occasion::loss : Child::Occasion::release);
+      const AttendedEnd end = attend(*farewell, attendance);
+      if (end.started || !end.child.unguarded) return end;
+    }
+    // Its guardian was killed, or there was none to be had.
+    return run_attended(program(*hooks_.on_released, lost ? "lost" : "released"), attendance);
+  }
+
+  /// What the mutex protects may still be in use here.
+  void keep(bool well) {
+    const LocalTime end = service_->lease_until();
+    const auto left = service_->lease_left();
+    service_->let_lease_run_out();
+    kept_until_ = std::max(end, make_system_clock()->now()) + plan_.margin;
+    const std::string_view reason =
+        well ? "its lease was over before the hook for \"released\" was"
+             : "the hook for \"released\" failed, so what it should end may still run";
+    output_.note(
+        left > 0s ? fmt::format("mutex \"{}\" is not given back: {}; its lease runs out in {}",
+                                printable(mutex()), reason, to_text(left))
+                  : fmt::format("mutex \"{}\" is lost: {}", printable(mutex()), reason),
+        {{"event", "not_released"},
+         {"mutex", mutex()},
+         {"contender_id", contender_id()},
+         {"fencing_token", service_->fencing_token()},
+         {"lease_left_ms", std::chrono::duration_cast<std::chrono::milliseconds>(left).count()}});
+  }
+
+  /// True where the hook, if there is one, has done what it should. Otherwise that is told.
+  bool call(std::string_view event, const std::function<std::optional<AttendedEnd>()>& run) {
     Json object{{"event", "hook"}, {"hook", event}, {"mutex", mutex()}};
     try {
-      const auto [end, wants_terminal] = run_attended(program, attendance);
+      const auto attended = run();
+      if (!attended) return true;
+      const Child::Event& end = attended->child;
       const int code = exit_code_of_status(end.value);
       object["exit_code"] = code;
       object["ended"] = end.forced;
       object["leftovers_ended"] = end.leftovers;
-      if (code == 0 && !end.forced && !end.leftovers && !end.survivors)
-        return output_.event(object);
+      if (code == 0 && !end.forced && !end.leftovers && !end.survivors) {
+        output_.event(object);
+        return true;
+      }
       std::string text = fmt::format("the hook for \"{}\" ", event);
       if (end.survivors) {
         text += "has processes that belong to another user and could not be ended";
-      } else if (wants_terminal) {
-        text += "was ended: it wants to use the terminal, which it can not have";
+      } else if (attended->wants_terminal) {
+        text += "was ended: it wants to use the terminal, which it cannot have";
       } else if (end.forced) {
         text += "took too long and was ended";
       } else if (code != 0) {
@@ -127,9 +248,16 @@ class Leader final : public AbstractMutexContender {
         text += "had left processes in its group; they were ended (setsid keeps them)";
       }
       output_.note(text, object);
-    } catch (const Failure& e) {
+      return code == 0 && !end.forced;
+    } catch (const std::exception& e) {
       object["message"] = e.what();
-      output_.note(e.what(), object);
+      const auto* failure = dynamic_cast<const Failure*>(&e);
+      if (failure != nullptr && failure->code() == ExitCode::lost) {  // it was not to run any more
+        output_.event(object);
+      } else {
+        output_.note(e.what(), object);
+      }
+      return false;
     }
   }
 
@@ -152,12 +280,15 @@ class Leader final : public AbstractMutexContender {
   const sigset_t mask_;
   const engine::ContentionPlan plan_;
   const Hooks hooks_;
+  const std::chrono::milliseconds drain_;
+  const OnFailure on_failure_;
   LongRunning& life_;
   Output& output_;
-  const MutexContendService* service_ = nullptr;
-  std::atomic<bool> leaving_{false};
-  std::atomic<LocalTime> renewed_until_{LocalTime::min()};
-  LocalTime lease_end_{};  // touched by callbacks only
+  MutexContendService* service_ = nullptr;
+  std::atomic<bool> failed_{false};
+  std::atomic<LocalTime> kept_until_{LocalTime::min()};
+  std::mutex mutex_;
+  std::unique_ptr<Child> farewell_;  // changed by callbacks only, and under mutex_
 };
 
 class ElectCommand final : public Command {
@@ -173,10 +304,23 @@ class ElectCommand final : public Command {
             "Called by sh -c when it leads no more; before the mutex is given back, unless "
             "it was lost")
         ->type_name("CMD");
+    elect
+        ->add_option("--on-failure", on_failure_,
+                     "When --on-acquired fails: step-down gives the mutex back and contends again "
+                     "a lease later; keep leads on")
+        ->type_name("step-down|keep")
+        ->check(CLI::IsMember({"step-down", "keep"}));
+    elect
+        ->add_option("--drain", drain_,
+                     "How long --on-released may take, and the mutex is kept for it (default: 90s)")
+        ->type_name("TIME");
     elect->footer(
         R"(Prints every change of the leader. Hooks get SIMBA_MUTEX, SIMBA_CONTENDER_ID, SIMBA_FENCING_TOKEN
-and SIMBA_EVENT (acquired, released or lost). One that is still busy when the lease is over is ended:
-TERM, then KILL; and so is what it leaves running, a second after its end, unless by setsid. INT and TERM give the mutex back and end simba with exit code 0.
+and SIMBA_EVENT (acquired, released or lost). What a hook leaves running is ended a second after its
+end, unless by setsid. INT and TERM call --on-released, give the mutex back and end simba with exit
+code 0. If that hook fails, or takes longer than --drain, the mutex is not given back: simba waits
+until the lease has run out, and ends with 79. If simba is killed, its guardian calls the hook.
+To run a service on one host at a time, prefer simba run -m NAME -- SERVICE: it needs no hooks.
 
 Examples:
   simba elect -b redis://10.0.0.5 -m leader --on-acquired './vip add' --on-released './vip remove'
@@ -187,21 +331,49 @@ Examples:
 
   int run(const Invocation& invocation, Output& output) override {
     invocation.options.need_mutex();
-    Signals signals;  // before any thread
-    const Store store{invocation.options, Store::Talk::warnings};
+    const auto drain = parse_duration(drain_, "--drain");
+    Signals signals{Signals::Orphans::reaped};  // before any thread
+    // A hook for the acquisition may have to end first.
+    const Store store{invocation.options, Store::Talk::warnings,
+                      patience_with_hook + drain + time_to_kill};
     LongRunning life;
-    Leader leader{invocation, signals, store, hooks_, life, output};
+    Leader leader{invocation, signals,
+                  store,      hooks_,
+                  drain,      on_failure_ == "keep" ? OnFailure::keep : OnFailure::step_down,
+                  life,       output};
     const auto service = store.factory().create_mutex_contend_service(leader);
     leader.set_service(*service);
     service->start();
-    life.wait_for_end(signals);
-    leader.leave();
+    const auto clock = make_system_clock();
+    LocalTime contend_again = never;
+    life.wait_for_end(signals, [&]() -> std::optional<std::chrono::milliseconds> {
+      if (leader.wants_to_step_down()) {
+        output.note(
+            fmt::format("steps down, and contends again in {}", to_text(store.plan().lease())),
+            {{"event", "steps_down"}, {"mutex", leader.mutex()}});
+        service->stop();
+        if (leader.kept_until() > LocalTime::min()) return std::nullopt;
+        contend_again = clock->now() + store.plan().lease();
+      }
+      if (clock->now() >= contend_again) {
+        contend_again = never;
+        service->start();
+      }
+      return contend_again == never ? leader.look() : until_next_look(contend_again);
+    });
     service->close();
-    return to_int(ExitCode::success);
+    if (leader.kept_until() == LocalTime::min()) return to_int(ExitCode::success);
+    // A store that notices our end would let others in.
+    while (clock->now() < leader.kept_until()) {
+      ::poll(nullptr, 0, static_cast<int>(until_next_look(leader.kept_until()).count()));
+    }
+    return to_int(ExitCode::not_released);
   }
 
  private:
   Hooks hooks_;
+  std::string on_failure_ = "step-down";
+  std::string drain_{default_drain};
 };
 
 }  // namespace

@@ -25,21 +25,23 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// From TERM to KILL when we are told to end: the lease, which we still hold, ends it sooner.
-constexpr std::chrono::milliseconds patience_with_command = 10s;
-
 /// Runs CMD for the scheduler, and says what came of it.
 class Worker {
  public:
   Worker(const Invocation& invocation, const Signals& signals, const engine::ContentionPlan& plan,
-         Output& output)
+         std::chrono::milliseconds drain, Output& output)
       : invocation_{invocation},
         mask_{signals.original_mask()},
+        manager_{signals.manager()},
         kill_after_{kill_after(plan)},
+        drain_{drain},
         output_{output} {}
 
   /// The end of the command begins: CMD gets time to tidy up.
-  void leave() noexcept { leaving_ = true; }
+  void leave(Child::Sender sender) noexcept {
+    sender_ = sender;
+    leaving_ = true;
+  }
 
   void work(const MutexContendService& service, const std::stop_token& stop) {
     LeaseKeeper keeper{service};
@@ -48,16 +50,17 @@ class Worker {
                 {"contender_id", service.contender_id()},
                 {"fencing_token", service.fencing_token()}};
     try {
-      const auto end = run_attended(
-          {.words = invocation_.words,
-           .variables = variables_of(service),
-           .input = Program::Input::none,
-           .mask = mask_,
-           .ignores_pipe = invocation_.ignores_pipe},
-          {.lease_end = [&] { return keeper.lease_end(); },
-           .kill_after = kill_after_,
-           .stop = stop,
-           .grace = [this] { return leaving_ ? patience_with_command : kill_after_; }});
+      const auto end = run_attended({.words = invocation_.words,
+                                     .variables = variables_of(service),
+                                     .input = Program::Input::none,
+                                     .mask = mask_,
+                                     .ignores_pipe = invocation_.ignores_pipe,
+                                     .manager = manager_},
+                                    {.lease_end = [&] { return keeper.lease_end(); },
+                                     .kill_after = kill_after_,
+                                     .stop = stop,
+                                     .grace = [this] { return leaving_ ? drain_ : kill_after_; },
+                                     .sender = [this] { return sender_.load(); }});
       tell(end, std::move(object));
     } catch (const Failure& e) {
       object["exit_code"] = to_int(e.code());
@@ -94,9 +97,12 @@ class Worker {
 
   const Invocation& invocation_;
   const sigset_t mask_;
+  const pid_t manager_;
   const std::chrono::milliseconds kill_after_;
+  const std::chrono::milliseconds drain_;
   Output& output_;
   std::atomic<bool> leaving_{false};
+  std::atomic<Child::Sender> sender_{Child::Sender::anyone};
 };
 
 class ScheduleCommand final : public Command {
@@ -114,10 +120,16 @@ class ScheduleCommand final : public Command {
         ->add_option("--initial-delay", initial_delay_,
                      "The pause between becoming the leader and the first start (default: none)")
         ->type_name("TIME");
+    schedule
+        ->add_option("--drain", drain_,
+                     "How long CMD may take to end, and the mutex is kept for it, when simba is "
+                     "told to (default: 90s)")
+        ->type_name("TIME");
     schedule->footer(
         R"(Start it on as many hosts as you like: the one that owns the mutex runs CMD, and when it is gone
 another takes over. CMD's failures are reported, and the schedule goes on. When the mutex is lost,
-CMD is ended before anyone else can own it. INT and TERM end CMD, then simba, with exit code 0.
+CMD is ended before anyone else can own it. INT and TERM end CMD, then simba, with exit code 0: CMD
+gets TERM, and KILL after --drain. Until it is gone the mutex is kept.
 
 Examples:
   simba schedule -b redis://10.0.0.5 -m cleanup --every 30s -- ./sweep --all
@@ -135,9 +147,10 @@ Examples:
                        " --every TIME -- CMD"};
     }
     const ScheduleConfig config = schedule_config();
+    const auto drain = parse_duration(drain_, "--drain");
 
-    Signals signals;  // before any thread
-    const Store store{invocation.options, Store::Talk::warnings};
+    Signals signals{Signals::Orphans::reaped};  // before any thread
+    const Store store{invocation.options, Store::Talk::warnings, drain + time_to_kill};
     LongRunning life;
     ListeningFactory factory{store.factory(),
                              {.on_change =
@@ -147,7 +160,7 @@ Examples:
                                   },
                               .on_event = [&](const MutexContender&,
                                               const ContentionEvent& event) { life.note(event); }}};
-    Worker worker{invocation, signals, store.plan(), output};
+    Worker worker{invocation, signals, store.plan(), drain, output};
     const Scheduler* self = nullptr;
     Scheduler scheduler{
         mutex,
@@ -158,7 +171,7 @@ Examples:
     self = &scheduler;
     scheduler.start();
     life.wait_for_end(signals);
-    worker.leave();
+    worker.leave(signals.from_manager() ? Child::Sender::manager : Child::Sender::anyone);
     scheduler.close();
     return to_int(ExitCode::success);
   }
@@ -181,6 +194,7 @@ Examples:
 
   std::string every_;
   std::string initial_delay_ = "0";
+  std::string drain_{default_drain};
   bool rate_ = false;
 };
 

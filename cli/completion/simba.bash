@@ -63,11 +63,15 @@ _simba() {
       mapfile -t COMPREPLY < <(compgen -W 'terminate continue' -- "$word")
       return
       ;;
+    --on-failure)
+      mapfile -t COMPREPLY < <(compgen -W 'step-down keep' -- "$word")
+      return
+      ;;
     --on-acquired | --on-released)
       mapfile -t COMPREPLY < <(compgen -c -- "$word")
       return
       ;;
-    --id | --ttl | --transition | --timeout | --every | --initial-delay)
+    --id | --ttl | --transition | --timeout | --every | --initial-delay | --drain)
       return
       ;;
   esac
@@ -76,8 +80,8 @@ _simba() {
   case $command in
     '') own="$commands --version" ;;
     run) own='--timeout --on-loss --' ;;
-    schedule) own='--every --rate --initial-delay --' ;;
-    elect) own='--on-acquired --on-released' ;;
+    schedule) own='--every --rate --initial-delay --drain --' ;;
+    elect) own='--on-acquired --on-released --on-failure --drain' ;;
     release) own='--force' ;;
   esac
   if [[ $word == -* ]]; then

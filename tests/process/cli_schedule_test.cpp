@@ -91,6 +91,20 @@ TEST_F(CliSchedule, LetsTheCommandTidyUpBeforeItEnds) {
   EXPECT_EQ(owner(), "");
 }
 
+TEST_F(CliSchedule, TheCommandMayTakeLongerThanTheLeaseToTidyUpAndNobodyElseRunsItMeanwhile) {
+  const std::string diary = (folder.path() / "diary").string();
+  CliProgram first{schedule("trap 'sleep 5; echo tidy >>" + diary +
+                                "; exit' TERM; echo cmd $$; while :; do sleep 0.01; done",
+                            with_short_lease())};
+  ASSERT_GT(first.number("cmd"), 0);
+  CliProgram second{schedule("echo next >>" + diary, with_short_lease())};
+  first.signal(SIGTERM);
+  EXPECT_EQ(first.wait(), 0) << first.err();
+  EXPECT_TRUE(support::eventually(
+      [&] { return support::content_of(diary).find("next") != std::string::npos; }));
+  EXPECT_THAT(support::content_of(diary), testing::StartsWith("tidy\nnext\n")) << first.err();
+}
+
 TEST_F(CliSchedule, EndsTheCommandWhenTheMutexIsLostAndContendsAgain) {
   CliProgram program{
       schedule("trap '' TERM; echo cmd $$; while :; do sleep 0.01; done", with_short_lease())};
