@@ -16,6 +16,11 @@ std::ptrdiff_t threads() {
   return std::distance(begin(tasks), end(tasks));
 }
 
+/// Where the machine stood still during a callback, there may be a thread more for a moment.
+bool comes_to_rest(const Contract& contract, std::ptrdiff_t most) {
+  return contract.eventually([=] { return threads() <= most; });
+}
+
 void two_hundred_mutexes_need_no_more_threads_than_one(Contract& contract) {
   const auto factory = contract.factory();
   const auto waiting = contract.factory();
@@ -51,7 +56,7 @@ void two_hundred_mutexes_need_no_more_threads_than_one(Contract& contract) {
     ASSERT_TRUE(observers[i]->sees(*owners[i]));
     EXPECT_TRUE(owners[i]->service().is_owner());
   }
-  EXPECT_LE(threads(), with_one);
+  EXPECT_TRUE(comes_to_rest(contract, with_one)) << threads() << " instead of " << with_one;
 
   // All of them change hands.
   for (const auto& owner : owners) {
@@ -60,7 +65,7 @@ void two_hundred_mutexes_need_no_more_threads_than_one(Contract& contract) {
   for (const auto& waiter : waiters) {
     ASSERT_TRUE(waiter->has_acquired());
   }
-  EXPECT_LE(threads(), with_one);
+  EXPECT_TRUE(comes_to_rest(contract, with_one)) << threads() << " instead of " << with_one;
 }
 
 }  // namespace

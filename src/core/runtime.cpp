@@ -1,5 +1,6 @@
 #include "simba/core/runtime.hpp"
 
+#include <string>
 #include <string_view>
 
 #include <fmt/format.h>
@@ -13,37 +14,48 @@
 namespace simba {
 namespace {
 
-void check_threads(std::string_view what, std::size_t threads) {
-  constexpr std::size_t most = 256;
+void check_threads(std::string_view what, std::size_t threads, std::size_t most) {
   if (threads < 1 || threads > most) {
     throw InvalidArgumentError{fmt::format("{} is {}, not in [1, {}]", what, threads, most)};
   }
 }
 
+void check_options(const RuntimeOptions& options) {
+  constexpr std::size_t most_at_rest = 256;
+  constexpr std::size_t most = 4'096;
+  check_threads("callback_threads", options.callback_threads, most_at_rest);
+  check_threads("worker_threads", options.worker_threads, most_at_rest);
+  check_threads("max_callback_threads", options.max_callback_threads, most);
+  check_threads("max_worker_threads", options.max_worker_threads, most);
+}
+
 }  // namespace
 
 std::shared_ptr<const Runtime> make_runtime(const RuntimeOptions& options) {
-  check_threads("callback_threads", options.callback_threads);
-  check_threads("worker_threads", options.worker_threads);
+  check_options(options);
   const auto log = options.log ? options.log : make_default_logger();
   const auto group = std::make_shared<const detail::ThreadGroup>();
-
-  const auto callbacks =
-      std::make_shared<detail::ThreadPool>("simba-call", options.callback_threads, group, log);
-  const auto workers =
-      std::make_shared<detail::ThreadPool>("simba-work", options.worker_threads, group, log);
-  const auto signals = std::make_shared<detail::ThreadPool>("simba-signal", 1, group, log);
+  const std::shared_ptr<const Clock> clock = make_system_clock();
+  const auto timers = detail::make_asio_timers(group, log);
+  const auto pool = [&](std::string_view name, std::size_t least, std::size_t most) {
+    return std::make_shared<detail::ThreadPool>(
+        std::string{name}, least, most,
+        detail::PoolSurroundings{.group = group, .clock = clock, .timers = timers, .log = log});
+  };
+  const auto callbacks = pool("simba-call", options.callback_threads, options.max_callback_threads);
+  const auto signals = pool("simba-signal", 1, options.max_callback_threads);
 
   auto runtime = std::make_shared<Runtime>();
-  runtime->clock = make_system_clock();
-  runtime->timers = detail::make_asio_timers(group, log);
+  runtime->clock = clock;
+  runtime->timers = timers;
   runtime->callbacks = callbacks;
-  runtime->workers = workers;
+  runtime->workers = pool("simba-work", options.worker_threads, options.max_worker_threads);
   runtime->signals = signals;
-  runtime->waiter = detail::make_blocking_waiter(runtime->clock);
+  runtime->waiter = detail::make_blocking_waiter(clock);
   runtime->random = make_system_random();
   runtime->log = log;
   callbacks->start();
+  signals->start();  // now, not at the first loss: the system may have no thread to give then
   return runtime;
 }
 

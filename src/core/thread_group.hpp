@@ -6,8 +6,8 @@
 
 namespace simba::detail {
 
-/// The threads of one runtime. They never join each other: two of them could be the last to hold a
-/// part of the runtime at the same time, each waiting for the other to end.
+/// The threads of one runtime. They never wait for each other's work: two of them could be the last
+/// to hold a part of the runtime at the same time, each waiting for the other to end.
 class ThreadGroup {
  public:
   ThreadGroup() = default;

@@ -30,16 +30,23 @@ struct Runtime {
   std::shared_ptr<Logger> log;
 };
 
+/// The threads for callbacks and work are as many as are given here, and more only while some of
+/// them block: a callback that has not returned after 10 ms no longer counts, and another thread
+/// takes what waits. When it returns, the pool is as small as before.
 struct RuntimeOptions {
   std::size_t callback_threads = 2;
   std::size_t worker_threads = 2;
-  std::shared_ptr<Logger> log = {};  ///< empty: `make_default_logger()`
+  std::shared_ptr<Logger> log = {};       ///< empty: `make_default_logger()`
+  std::size_t max_callback_threads = 64;  ///< also of the threads that fire loss signals
+  std::size_t max_worker_threads = 64;
 };
 
-/// A runtime of real clock and real threads: one for timers, those for callbacks, and, from the
-/// first loss on, one for loss signals, from the first work on those for work.
+/// A runtime of real clock and real threads: one for timers, those for callbacks, one for loss
+/// signals, and, from the first work on, those for work.
 ///
-/// Throws InvalidArgumentError where a number of threads is not in [1, 256].
+/// Throws InvalidArgumentError where `callback_threads` or `worker_threads` is not in [1, 256] or a
+/// maximum is not in [1, 4096]; a maximum below the number it belongs to counts as that number.
+/// Throws std::system_error where the system gives no thread.
 std::shared_ptr<const Runtime> make_runtime(const RuntimeOptions& options = {});
 
 }  // namespace simba

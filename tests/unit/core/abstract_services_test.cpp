@@ -168,6 +168,7 @@ TEST(AbstractServicesThreads, StopGivesUpOnACallbackThatDoesNotReturnAndDropsThe
   RuntimeOptions options;
   options.log = make_null_logger();
   options.callback_threads = 1;
+  options.max_callback_threads = 1;
   const auto runtime = make_runtime(options);
   test::Gate begun;
   test::Gate go_on;

@@ -69,6 +69,16 @@ TEST(Runtime, RefusesNumbersOfThreadsThatMakeNoSense) {
     }
     EXPECT_THROW(make_runtime({.worker_threads = wrong}), InvalidArgumentError);
   }
+  for (const std::size_t wrong : {std::size_t{0}, std::size_t{4'097}}) {
+    EXPECT_THROW(make_runtime({.max_callback_threads = wrong}), InvalidArgumentError);
+    EXPECT_THROW(make_runtime({.max_worker_threads = wrong}), InvalidArgumentError);
+  }
+}
+
+TEST(Runtime, HasItsThreadForLossSignalsBeforeTheFirstLoss) {
+  const auto before = test::threads_named("simba-signal-");
+  const auto runtime = quiet_runtime();
+  EXPECT_TRUE(test::eventually([&] { return test::threads_named("simba-signal-") == before + 1; }));
 }
 
 TEST(Runtime, StartsTheThreadsForWorkOnlyWhenThereIsWork) {

@@ -5,6 +5,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <string>
 #include <sys/wait.h>
 #include <thread>
 #include <unistd.h>
@@ -37,10 +38,12 @@ void wait_for(std::stop_token stop) {
 class SchedulerThreads : public ::testing::Test {
  protected:
   static std::shared_ptr<MutexServiceFactory> make_factory(std::chrono::milliseconds drain_limit,
-                                                           std::size_t workers = 2) {
+                                                           std::size_t workers = 2,
+                                                           std::size_t most_workers = 64) {
     memory::MemoryFactoryOptions options;
     options.contention.drain_limit = drain_limit;
-    options.runtime = make_runtime({.worker_threads = workers, .log = make_null_logger()});
+    options.runtime = make_runtime(
+        {.worker_threads = workers, .log = make_null_logger(), .max_worker_threads = most_workers});
     return memory::make_memory_factory(options);
   }
 
@@ -74,6 +77,27 @@ TEST_F(SchedulerThreads, StopWaitsForTheRunningWorkAndHoldsTheMutexMeanwhile) {
     EXPECT_TRUE(ended);
   }
   EXPECT_TRUE(other.try_acquire());
+}
+
+TEST_F(SchedulerThreads, EndlessWorkKeepsNoOtherFromItsThread) {
+  std::atomic<int> endless{0};
+  std::vector<std::unique_ptr<Scheduler>> schedulers;
+  for (int i = 0; i < 4; ++i) {
+    schedulers.push_back(std::make_unique<Scheduler>("endless-" + std::to_string(i), *factory_,
+                                                     at_once_after, [&](std::stop_token stop) {
+                                                       ++endless;
+                                                       wait_for(std::move(stop));
+                                                     }));
+    schedulers.back()->start();
+  }
+  std::latch quick{3};
+  Scheduler scheduler{"quick", *factory_, at_once_after,
+                      [&, left = 3](const std::stop_token&) mutable {
+                        if (left-- > 0) quick.count_down();
+                      }};
+  scheduler.start();
+  quick.wait();
+  while (endless < 4) std::this_thread::yield();
 }
 
 TEST_F(SchedulerThreads, CloseWaitsForWorkThatHasStoppedItself) {
@@ -152,7 +176,7 @@ TEST_F(SchedulerThreads, RunsDoNotOverlapEvenWhenStopDidNotWaitToTheEnd) {
 }
 
 TEST_F(SchedulerThreads, AnIdleSchedulerStopsWhileAllWorkersAreBusy) {
-  const auto factory = make_factory(patience, 1);
+  const auto factory = make_factory(patience, 1, 1);
   std::latch begun{1};
   std::latch may_end{1};
   Scheduler busy{"busy", *factory, at_once_after, [&](const std::stop_token&) {
@@ -172,7 +196,7 @@ TEST_F(SchedulerThreads, AnIdleSchedulerStopsWhileAllWorkersAreBusy) {
 }
 
 TEST_F(SchedulerThreads, WithOneThreadForEverythingStopStillWorks) {
-  const auto factory = make_factory(patience, 1);
+  const auto factory = make_factory(patience, 1, 1);
   std::latch begun{1};
   Scheduler scheduler{"clean", *factory, at_once_after, [&](std::stop_token stop) {
                         begun.count_down();
