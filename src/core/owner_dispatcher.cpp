@@ -61,13 +61,13 @@ void OwnerDispatcher::discard() {
 
 void OwnerDispatcher::hold() {
   const std::lock_guard lock{mutex_};
-  held_ = true;
+  ++holds_;
 }
 
 void OwnerDispatcher::resume() {
   {
     const std::lock_guard lock{mutex_};
-    held_ = false;
+    --holds_;
     idle_.notify_all();
   }
   deliver();
@@ -85,7 +85,7 @@ bool OwnerDispatcher::running_in_this_thread() const {
 
 void OwnerDispatcher::deliver() {
   std::unique_lock lock{mutex_};
-  if (held_ || scheduled_ || queue_.empty()) return;
+  if (holds_ > 0 || scheduled_ || queue_.empty()) return;
   scheduled_ = true;
   lock.unlock();
   const auto run = [self = shared_from_this()] { self->run_queue(); };
@@ -109,7 +109,7 @@ void OwnerDispatcher::deliver() {
 void OwnerDispatcher::run_queue() {
   {
     std::unique_lock lock{mutex_};
-    while (!queue_.empty() && !held_ && runner_ == std::thread::id{}) run_one(lock);
+    while (!queue_.empty() && holds_ == 0 && runner_ == std::thread::id{}) run_one(lock);
     scheduled_ = false;
   }
   idle_.notify_all();  // without the lock, which the one that wakes takes at once
@@ -138,7 +138,7 @@ bool OwnerDispatcher::quiesce(LocalTime deadline) {
   const bool helps = nested || executor_->running_in_this_thread();
   const auto may_run = [&] { return nested || runner_ == std::thread::id{}; };
   const auto done = [&] { return queue_.empty() && may_run(); };
-  const auto can_help = [&] { return helps && !held_ && !queue_.empty() && may_run(); };
+  const auto can_help = [&] { return helps && holds_ == 0 && !queue_.empty() && may_run(); };
   while (true) {
     while (can_help()) {
       run_one(lock);

@@ -1,6 +1,7 @@
 #include "engine/lease_contention.hpp"
 
 #include <exception>
+#include <limits>
 #include <string>
 #include <utility>
 #include <variant>
@@ -8,6 +9,10 @@
 namespace simba::engine {
 
 namespace {
+
+// Numbers of loss signals that no signal has.
+constexpr std::uint64_t no_firing = 0;
+constexpr std::uint64_t any_firing = std::numeric_limits<std::uint64_t>::max();
 
 // Failures that a slow contender has not heard of yet: more of the same would tell it nothing new.
 constexpr std::size_t backlog_limit = 8;
@@ -66,7 +71,9 @@ void LeaseContention::stop() {
   const LocalTime drain_until = runtime_->clock->now() + plan_->drain_limit;
   mailbox_.post_and_wait(Stop{}, *this, *runtime_->waiter, drain_until);
   signal_.source().request_stop();  // of an ownership that began meanwhile
-  dispatcher_->resume();
+  end_firing(any_firing);  // stop callbacks that still run are not waited for: one of them may be
+                           // our caller
+  dispatcher_->deliver();
   if (!dispatcher_->quiesce(drain_until)) {
     runtime_->log->log(LogLevel::error,
                        named(request_) + "a callback has not returned within the drain limit of " +
@@ -182,21 +189,36 @@ void LeaseContention::begin_ownership(const OwnerView& view) {
   fencing_token_ = view.fencing_token;
 }
 
-// On its own thread, since it runs callbacks of the user; on_released, and with it the release,
-// waits until it has fired.
+// On a thread that does nothing else, since it runs callbacks of the user; on_released, and with it
+// the release, waits until they have returned.
 void LeaseContention::fire_loss_signal() {
   std::stop_source source = signal_.source();
   if (source.stop_requested()) return;  // by stop(), on the thread of its caller
   dispatcher_->hold();
-  auto fire = [source, dispatcher = dispatcher_]() mutable {
+  std::uint64_t firing = no_firing;
+  {
+    const std::lock_guard lock{mutex_};
+    firing = firing_ = ++firings_;
+  }
+  auto fire = [self = shared_from_this(), source, firing]() mutable {
     source.request_stop();
-    dispatcher->resume();
+    self->end_firing(firing);
   };
   try {
     runtime_->signals->execute(fire);
   } catch (...) {  // rather on this thread than not at all
     fire();
   }
+}
+
+/// Lets the callbacks go on, unless they do already. `any_firing`: whichever signal holds them.
+void LeaseContention::end_firing(std::uint64_t firing) {
+  {
+    const std::lock_guard lock{mutex_};
+    if (firing_ == no_firing || (firing != any_firing && firing != firing_)) return;
+    firing_ = no_firing;
+  }
+  dispatcher_->resume();
 }
 
 void LeaseContention::observe(OwnerView view) {

@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <condition_variable>
+#include <cstdint>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -63,6 +64,7 @@ class LeaseContention : public std::enable_shared_from_this<LeaseContention> {
   void perform(Actions& actions);
   void begin_ownership(const OwnerView& view);
   void fire_loss_signal();
+  void end_firing(std::uint64_t firing);
   void observe(OwnerView view);
   void watch(Actions::Watching watching);
   void send(const Request& request);
@@ -101,7 +103,10 @@ class LeaseContention : public std::enable_shared_from_this<LeaseContention> {
 
   std::mutex mutex_;
   std::condition_variable settled_changed_;
-  bool settled_ = true;  // guarded by mutex_
+  // guarded by mutex_
+  bool settled_ = true;
+  std::uint64_t firings_ = 0;
+  std::uint64_t firing_ = 0;  // the loss signal that holds the callbacks; 0: none does
 };
 
 }  // namespace simba::engine

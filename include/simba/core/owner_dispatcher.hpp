@@ -48,10 +48,11 @@ class OwnerDispatcher : public std::enable_shared_from_this<OwnerDispatcher> {
   /// Drops what is queued and has not begun.
   void discard();
 
-  /// Runs nothing until `resume()`, so that no callback comes before a service has started.
+  /// Runs nothing until `resume()`, so that no callback comes before a service has started, nor
+  /// `on_released` before the loss signal has fired. Each `hold()` has a `resume()` of its own.
   void hold();
 
-  /// Ends `hold()` and delivers.
+  /// Ends one `hold()`. Delivers when no other is left.
   void resume();
 
   /// Waits until nothing is queued and nothing runs, and says whether that was reached before
@@ -79,7 +80,7 @@ class OwnerDispatcher : public std::enable_shared_from_this<OwnerDispatcher> {
   // guarded by mutex_
   MutexState state_;
   std::list<Task> queue_;
-  bool held_ = false;
+  int holds_ = 0;
   bool scheduled_ = false;    // the executor has been asked to run the queue
   std::thread::id runner_{};  // who runs a task now
 };

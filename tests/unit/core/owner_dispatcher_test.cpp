@@ -73,6 +73,18 @@ TEST_F(OwnerDispatcherTest, RunsNothingWhileHeld) {
   EXPECT_EQ(order_, "1");
 }
 
+TEST_F(OwnerDispatcherTest, RunsNothingUntilEveryHoldHasEnded) {
+  dispatcher_->hold();
+  dispatcher_->hold();
+  dispatcher_->post([&] { order_ += "1"; });
+  dispatcher_->resume();
+  runtime_.run_ready();
+  EXPECT_EQ(order_, "");
+  dispatcher_->resume();
+  runtime_.run_ready();
+  EXPECT_EQ(order_, "1");
+}
+
 TEST_F(OwnerDispatcherTest, DropsWhatHasNotBegunWhenToldSo) {
   dispatcher_->post([&] { order_ += "1"; });
   dispatcher_->discard();

@@ -221,5 +221,74 @@ TEST_F(LeaseContendServiceTest, AStoreThatThrowsIsTriedAgainLikeOneThatFails) {
   service->stop();
 }
 
+/// Timers that call `when_armed` at each setting, before start() has returned.
+class TalkativeTimers final : public TimerService {
+ public:
+  explicit TalkativeTimers(std::function<void(const std::function<void()>& on_due)> when_armed)
+      : when_armed_{std::move(when_armed)} {}
+
+  std::unique_ptr<Timer> create(std::function<void()> on_due) override {
+    class Talking final : public Timer {
+     public:
+      Talking(TalkativeTimers& timers, std::function<void()> due)
+          : timers_{timers}, on_due_{std::move(due)} {}
+      void arm(LocalTime /*due*/) override { timers_.when_armed_(on_due_); }
+
+     private:
+      TalkativeTimers& timers_;
+      const std::function<void()> on_due_;
+    };
+    return std::make_unique<Talking>(*this, std::move(on_due));
+  }
+
+ private:
+  const std::function<void(const std::function<void()>&)> when_armed_;
+};
+
+/// The mutex is lost while start() is still under way.
+class LossDuringStart : public LeaseContendServiceTest {
+ protected:
+  /// `after_loss` comes when the loss is known and its signal has not fired yet.
+  void start_and_lose(const RecordingHooks& hooks, const std::function<void()>& after_loss) {
+    int armed = 0;
+    auto runtime = std::make_shared<Runtime>(*runtime_.runtime());
+    runtime->timers = std::make_shared<TalkativeTimers>([&](const std::function<void()>& on_due) {
+      if (++armed == 1) {
+        token_ = service_->lost();
+        runtime_.clock().advance(1h);
+        on_due();
+      } else if (armed == 2) {
+        after_loss();
+      }
+    });
+    LeaseServiceFactory factory{store_, runtime, options_};
+    RecordingContender contender{"m", "a", hooks};
+    service_ = factory.create_mutex_contend_service(
+        contender, {.executor = make_inline_executor(), .after_loss = AfterLoss::stay_out});
+    service_->start();
+    runtime_.run_ready();
+    EXPECT_EQ(contender.acquisitions(), 1U);
+    EXPECT_EQ(contender.releases(), 1U);
+    service_.reset();
+  }
+
+  std::unique_ptr<MutexContendService> service_;
+  std::stop_token token_;
+};
+
+TEST_F(LossDuringStart, OnReleasedStillComesAfterTheLossSignal) {
+  bool signalled = false;
+  start_and_lose({.on_released = [&](const MutexState&) { signalled = token_.stop_requested(); }},
+                 [] {});
+  EXPECT_TRUE(signalled);
+}
+
+TEST_F(LossDuringStart, NoCallbackComesBeforeTheServiceRuns) {
+  ServiceStatus status = ServiceStatus::initial;
+  start_and_lose({.on_acquired = [&](const MutexState&) { status = service_->status(); }},
+                 [&] { runtime_.signals().run_all(); });
+  EXPECT_EQ(status, ServiceStatus::running);
+}
+
 }  // namespace
 }  // namespace simba::engine
