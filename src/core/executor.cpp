@@ -1,9 +1,9 @@
-#include "simba/core/executor.hpp"
+#include "core/prompt_executor.hpp"
 
 namespace simba {
 namespace {
 
-class InlineExecutor final : public Executor {
+class InlineExecutor final : public detail::PromptExecutor {
  public:
   void execute(std::function<void()> task) override { task(); }
 

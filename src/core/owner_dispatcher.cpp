@@ -4,6 +4,9 @@
 #include <string>
 #include <utility>
 
+#include "core/prompt_executor.hpp"
+#include "simba/core/mutex_contender.hpp"
+
 namespace simba {
 
 namespace {
@@ -25,7 +28,11 @@ OwnerDispatcher::OwnerDispatcher(MutexRetriever& retriever, std::shared_ptr<Exec
                                  std::shared_ptr<const Runtime> runtime)
     : retriever_{retriever},
       executor_{executor ? executor : runtime->callbacks},
-      runtime_{std::move(runtime)} {}
+      runtime_{std::move(runtime)},
+      threads_{executor_ == runtime_->callbacks ? Threads::runtime
+               : dynamic_cast<const detail::PromptExecutor*>(executor_.get()) != nullptr
+                   ? Threads::caller
+                   : Threads::given} {}
 
 MutexState OwnerDispatcher::state() const {
   const std::lock_guard lock{mutex_};
@@ -57,6 +64,7 @@ void OwnerDispatcher::discard() {
   std::list<Task> dropped;  // destroyed with no lock held
   const std::lock_guard lock{mutex_};
   dropped.swap(queue_);
+  if (line_) line_->is_empty();
 }
 
 void OwnerDispatcher::hold() {
@@ -84,25 +92,44 @@ bool OwnerDispatcher::running_in_this_thread() const {
 }
 
 void OwnerDispatcher::deliver() {
-  std::unique_lock lock{mutex_};
-  if (holds_ > 0 || scheduled_ || queue_.empty()) return;
-  scheduled_ = true;
-  lock.unlock();
+  {
+    std::unique_lock lock{mutex_};
+    if (holds_ > 0 || queue_.empty()) return;
+    if (!line_) make_line(lock);
+    if (line_) line_->waits();
+    if (std::exchange(scheduled_, true)) return;
+  }
+  if (threads_ != Threads::given) return hand_over(retriever_.mutex());
+  // Not on this thread, which may be that of all timers: who knows how long it takes. The service,
+  // and with it the retriever, may be gone by then.
+  try {
+    runtime_->callbacks->execute(
+        [self = shared_from_this(), mutex = retriever_.mutex()] { self->hand_over(mutex); });
+  } catch (...) {
+    give_up_run();
+  }
+}
+
+void OwnerDispatcher::hand_over(const std::string& mutex) {
   const auto run = [self = shared_from_this()] { self->run_queue(); };
   try {
     executor_->execute(run);
     return;
   } catch (const std::exception& e) {
-    log_refused(*runtime_->log, retriever_.mutex(), e.what());
+    log_refused(*runtime_->log, mutex, e.what());
   } catch (...) {
-    log_refused(*runtime_->log, retriever_.mutex(), "an unknown exception");
+    log_refused(*runtime_->log, mutex, "an unknown exception");
   }
   try {
     runtime_->callbacks->execute(run);
   } catch (...) {
-    const std::lock_guard relock{mutex_};
-    scheduled_ = false;
+    give_up_run();
   }
+}
+
+void OwnerDispatcher::give_up_run() {
+  const std::lock_guard lock{mutex_};
+  scheduled_ = false;
 }
 
 // A caller of quiesce() may be running the queue already: it will then see what is left.
@@ -119,6 +146,10 @@ void OwnerDispatcher::run_one(std::unique_lock<std::mutex>& lock) {
   Task task = std::move(queue_.front());
   queue_.pop_front();
   const std::thread::id outer = std::exchange(runner_, std::this_thread::get_id());
+  if (line_) {
+    line_->begins();
+    if (!queue_.empty()) line_->waits();
+  }
   lock.unlock();
   try {
     task();
@@ -130,12 +161,13 @@ void OwnerDispatcher::run_one(std::unique_lock<std::mutex>& lock) {
   task = nullptr;
   lock.lock();
   runner_ = outer;
+  if (line_ && outer == std::thread::id{}) line_->ends();
 }
 
 bool OwnerDispatcher::quiesce(LocalTime deadline) {
   std::unique_lock lock{mutex_};
   const bool nested = runner_ == std::this_thread::get_id();
-  const bool helps = nested || executor_->running_in_this_thread();
+  bool helps = nested || executor_->running_in_this_thread();
   const auto may_run = [&] { return nested || runner_ == std::thread::id{}; };
   const auto done = [&] { return queue_.empty() && may_run(); };
   const auto can_help = [&] { return helps && holds_ == 0 && !queue_.empty() && may_run(); };
@@ -145,10 +177,50 @@ bool OwnerDispatcher::quiesce(LocalTime deadline) {
       idle_.notify_all();
     }
     if (done()) return true;
+    const bool may_take_over = !helps && threads_ != Threads::caller;
+    const LocalTime now = runtime_->clock->now();
+    const LocalTime until =
+        may_take_over && deadline - now > patience() ? now + patience() : deadline;
     const bool ready =
-        runtime_->waiter->wait_until(lock, idle_, deadline, [&] { return done() || can_help(); });
-    if (!ready) return false;
+        runtime_->waiter->wait_until(lock, idle_, until, [&] { return done() || can_help(); });
+    if (ready) continue;
+    if (until == deadline) return false;
+    if (holds_ == 0 && runner_ == std::thread::id{}) helps = take_over(lock);
   }
+}
+
+/// Nobody has begun what is queued. The executor may do so later: it finds nothing then.
+bool OwnerDispatcher::take_over(std::unique_lock<std::mutex>& lock) {
+  scheduled_ = false;
+  lock.unlock();
+  runtime_->log->log(LogLevel::warn,
+                     "no thread has begun the callbacks of mutex [" + retriever_.mutex() +
+                         "]: its executor is busy or has stopped; the thread that stops the "
+                         "service runs them");
+  lock.lock();
+  return true;
+}
+
+std::chrono::nanoseconds OwnerDispatcher::patience() const noexcept {
+  using namespace std::chrono_literals;
+  return threads_ == Threads::given ? 1s : 100ms;
+}
+
+/// As late as this, since the retriever exists by now for certain. It is asked with no lock held.
+void OwnerDispatcher::make_line(std::unique_lock<std::mutex>& lock) {
+  if (!runtime_->delays || threads_ == Threads::caller) return;
+  lock.unlock();
+  std::string who = "a callback of mutex [" + retriever_.mutex() + "]";
+  if (const auto* const contender = dynamic_cast<const MutexContender*>(&retriever_)) {
+    who += ", contender [" + contender->contender_id() + "]";
+  }
+  auto line = std::make_unique<DelayMonitor::Line>(
+      runtime_->delays, std::move(who), executor_.get(),
+      threads_ == Threads::given
+          ? "the executor given for it is busy or has stopped"
+          : "let callbacks return sooner or raise RuntimeOptions::max_callback_threads");
+  lock.lock();
+  if (!line_) line_ = std::move(line);
 }
 
 }  // namespace simba

@@ -54,6 +54,7 @@ std::shared_ptr<const Runtime> make_runtime(const RuntimeOptions& options) {
   runtime->waiter = detail::make_blocking_waiter(clock);
   runtime->random = make_system_random();
   runtime->log = log;
+  runtime->delays = DelayMonitor::make(clock, *timers, log);
   callbacks->start();
   signals->start();  // now, not at the first loss: the system may have no thread to give then
   return runtime;

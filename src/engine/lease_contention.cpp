@@ -205,10 +205,26 @@ void LeaseContention::fire_loss_signal() {
     self->end_firing(firing);
   };
   try {
-    runtime_->signals->execute(fire);
+    runtime_->signals->execute(watched(fire));
   } catch (...) {  // rather on this thread than not at all
     fire();
   }
+}
+
+/// `fire`, and where it waits long for a thread, or keeps one, that is noticed.
+std::function<void()> LeaseContention::watched(std::function<void()> fire) const {
+  if (!runtime_->delays) return fire;
+  auto line = std::make_shared<DelayMonitor::Line>(
+      runtime_->delays,
+      "the loss signal of mutex [" + request_.mutex + "], contender [" + request_.contender_id +
+          "]",
+      runtime_->signals.get(),
+      "let stop callbacks return sooner or raise RuntimeOptions::max_callback_threads");
+  line->waits();
+  return [line = std::move(line), fire = std::move(fire)] {
+    line->begins();
+    fire();
+  };
 }
 
 /// Lets the callbacks go on, unless they do already. `any_firing`: whichever signal holds them.

@@ -3,6 +3,7 @@
 #include <atomic>
 #include <condition_variable>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -64,6 +65,7 @@ class LeaseContention : public std::enable_shared_from_this<LeaseContention> {
   void perform(Actions& actions);
   void begin_ownership(const OwnerView& view);
   void fire_loss_signal();
+  std::function<void()> watched(std::function<void()> fire) const;
   void end_firing(std::uint64_t firing);
   void observe(OwnerView view);
   void watch(Actions::Watching watching);

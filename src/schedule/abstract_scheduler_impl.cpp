@@ -8,6 +8,19 @@
 #include "simba/core/error.hpp"
 
 namespace simba {
+namespace {
+
+std::unique_ptr<DelayMonitor::Line> line_of_work(const Runtime& runtime, const std::string& mutex,
+                                                 const Executor& executor) {
+  if (!runtime.delays) return nullptr;
+  return std::make_unique<DelayMonitor::Line>(
+      runtime.delays, "the work of scheduler [" + mutex + "]", &executor,
+      &executor == runtime.workers.get()
+          ? "let work return sooner or raise RuntimeOptions::max_worker_threads"
+          : "the executor given for it is busy or has stopped");
+}
+
+}  // namespace
 
 AbstractScheduler::Impl::Impl(std::string mutex, MutexContendServiceFactory& factory,
                               const ScheduleConfig& config, Work work, SchedulerOptions options)
@@ -20,6 +33,7 @@ AbstractScheduler::Impl::Impl(std::string mutex, MutexContendServiceFactory& fac
       config_{config},
       work_{std::move(work)},
       executor_{options.executor ? options.executor : runtime_->workers},
+      line_{line_of_work(*runtime_, this->mutex(), *executor_)},
       service_{factory.create_mutex_contend_service(
           *this, {.executor = gate_, .after_loss = AfterLoss::contend_again})} {}
 
@@ -176,6 +190,7 @@ void AbstractScheduler::Impl::on_released(const MutexState& state) {
 }
 
 void AbstractScheduler::Impl::end_term() {
+  if (line_) line_->is_empty();
   leading_ = false;
   arm(never);
 }
@@ -205,10 +220,25 @@ void AbstractScheduler::Impl::on_due() {
   submit(term);
 }
 
+// Often on the thread of all timers, so an executor of the user is not entered here.
 void AbstractScheduler::Impl::submit(std::uint64_t term) {
+  if (line_) line_->waits();
+  if (executor_ == runtime_->workers) return hand_over(term);
+  try {
+    runtime_->callbacks->execute([self = shared_from_this(), term] { self->hand_over(term); });
+  } catch (...) {
+    detail::log_current_exception(*runtime_->log,
+                                  "a run of scheduler [" + mutex() + "] is left out");
+    const Lock lock{mutex_};
+    arm_next(term);
+  }
+}
+
+void AbstractScheduler::Impl::hand_over(std::uint64_t term) {
   try {
     executor_->execute([self = shared_from_this(), term] { self->run(term); });
   } catch (...) {
+    if (line_) line_->is_empty();
     detail::log_current_exception(*runtime_->log, "a run of scheduler [" + mutex() +
                                                       "] is left out, its executor refused it");
     const Lock lock{mutex_};
@@ -223,6 +253,7 @@ void AbstractScheduler::Impl::run(std::uint64_t term) {
     const Lock lock{mutex_};
     if (!leading_ || term != term_) return;
     if (!gate_->try_enter([self = shared_from_this(), term] { self->submit(term); })) return;
+    if (line_) line_->begins();
     runner_ = std::this_thread::get_id();
     stop_work_ = stop_work;
     lost = lost_;
@@ -234,6 +265,7 @@ void AbstractScheduler::Impl::run(std::uint64_t term) {
   }
   {
     const Lock lock{mutex_};
+    if (line_) line_->ends();
     runner_ = {};
     stop_work_ = std::stop_source{std::nostopstate};
     arm_next(term);

@@ -63,6 +63,7 @@ class AbstractScheduler::Impl final : public AbstractMutexContender,
   void arm_next(std::uint64_t term);
   void on_due();
   void submit(std::uint64_t term);
+  void hand_over(std::uint64_t term);
   void run(std::uint64_t term);
   void call_work(std::stop_token stop) noexcept;
   bool in_work() const noexcept { return runner_ == std::this_thread::get_id(); }
@@ -73,6 +74,7 @@ class AbstractScheduler::Impl final : public AbstractMutexContender,
   const ScheduleConfig config_;
   const Work work_;
   const std::shared_ptr<Executor> executor_;
+  const std::unique_ptr<DelayMonitor::Line> line_;  // where the runtime has a monitor
   const std::shared_ptr<detail::WorkGate> gate_ = std::make_shared<detail::WorkGate>();
 
   mutable std::mutex mutex_;

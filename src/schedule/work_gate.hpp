@@ -5,7 +5,7 @@
 #include <mutex>
 #include <thread>
 
-#include "simba/core/executor.hpp"
+#include "core/prompt_executor.hpp"
 
 namespace simba::detail {
 
@@ -17,7 +17,7 @@ namespace simba::detail {
 /// Callbacks otherwise run at once on the thread that hands them over: they must be short.
 ///
 /// Threads: every function may be called from any thread. Nothing is called with a lock held.
-class WorkGate final : public Executor {
+class WorkGate final : public PromptExecutor {
  public:
   /// Calls `callback` now, or after what is inside has left.
   void execute(std::function<void()> callback) override;

@@ -44,8 +44,10 @@ class MutexContendService : public virtual MutexRetrievalService {
 
   /// Fires when the present ownership ends: at a loss, before anyone else can own the mutex, and at
   /// `stop()`, before the store hears of the release. Has fired already when there is none.
-  /// Callbacks registered on the token run on one thread of the runtime, or on that of the caller
-  /// of `stop()`: keep them short.
+  /// Callbacks registered on the token run on a thread of the runtime, or on that of the caller of
+  /// `stop()`. One that is slow delays no other mutex. Those on the same token run one after
+  /// another in no particular order, and after a loss `on_released` waits until all have returned,
+  /// unless `stop()` is called meanwhile. `stop_requested()` is true before the first one runs.
   virtual std::stop_token lost() const = 0;
 
   /// The token of the present ownership; of the last one when it is over; 0 before the first.

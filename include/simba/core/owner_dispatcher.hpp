@@ -1,11 +1,13 @@
 #pragma once
 
+#include <chrono>
 #include <condition_variable>
 #include <cstddef>
 #include <functional>
 #include <list>
 #include <memory>
 #include <mutex>
+#include <string>
 #include <thread>
 
 #include "simba/core/mutex_retriever.hpp"
@@ -16,9 +18,9 @@ namespace simba {
 /// Keeps the state of one service and calls its retriever: one serial queue over an executor.
 ///
 /// Threads: every function may be called from any thread. Tasks run one at a time and in order; no
-/// lock is held meanwhile. Only `quiesce` waits.
-/// Lifetime: shared between a service and its tasks under way. The retriever must live until the
-/// last task has run or was discarded.
+/// lock is held meanwhile. They run on threads of the executor, or on that of a caller of
+/// `quiesce`. Only `quiesce` waits. Lifetime: shared between a service and its tasks under way. The
+/// retriever must live until the last task has run or was discarded.
 class OwnerDispatcher : public std::enable_shared_from_this<OwnerDispatcher> {
  public:
   using Task = std::function<void()>;
@@ -57,7 +59,9 @@ class OwnerDispatcher : public std::enable_shared_from_this<OwnerDispatcher> {
 
   /// Waits until nothing is queued and nothing runs, and says whether that was reached before
   /// `deadline`. Called from inside a task of this queue, or on a thread of the executor, it runs
-  /// what is queued itself, so it never waits for the caller.
+  /// what is queued itself, so it never waits for the caller. It does so on any other thread, too,
+  /// when the executor has not begun what is queued for 100 ms, or, where the executor was given by
+  /// the user, for a second: its threads may be blocked, or it may have been stopped.
   bool quiesce(LocalTime deadline);
 
   /// How many tasks are queued and have not begun.
@@ -67,13 +71,22 @@ class OwnerDispatcher : public std::enable_shared_from_this<OwnerDispatcher> {
   bool running_in_this_thread() const;
 
  private:
+  /// Whose threads run the queue.
+  enum class Threads { runtime, given, caller };
+
+  void hand_over(const std::string& mutex);
+  void give_up_run();
   void run_queue();
   void run_one(std::unique_lock<std::mutex>& lock);
+  bool take_over(std::unique_lock<std::mutex>& lock);
+  std::chrono::nanoseconds patience() const noexcept;
+  void make_line(std::unique_lock<std::mutex>& lock);
 
   // constant after construction
   MutexRetriever& retriever_;
   const std::shared_ptr<Executor> executor_;
   const std::shared_ptr<const Runtime> runtime_;
+  const Threads threads_;
 
   mutable std::mutex mutex_;
   std::condition_variable idle_;
@@ -81,8 +94,9 @@ class OwnerDispatcher : public std::enable_shared_from_this<OwnerDispatcher> {
   MutexState state_;
   std::list<Task> queue_;
   int holds_ = 0;
-  bool scheduled_ = false;    // the executor has been asked to run the queue
-  std::thread::id runner_{};  // who runs a task now
+  bool scheduled_ = false;                    // the executor has been asked to run the queue
+  std::thread::id runner_{};                  // who runs a task now
+  std::unique_ptr<DelayMonitor::Line> line_;  // from the first delivery on
 };
 
 }  // namespace simba

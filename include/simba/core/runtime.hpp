@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "simba/core/clock.hpp"
+#include "simba/core/delay_monitor.hpp"
 #include "simba/core/executor.hpp"
 #include "simba/core/log.hpp"
 #include "simba/core/random.hpp"
@@ -28,11 +29,13 @@ struct Runtime {
   std::shared_ptr<Waiter> waiter;
   std::shared_ptr<Random> random;
   std::shared_ptr<Logger> log;
+  std::shared_ptr<DelayMonitor> delays{};  ///< empty: nobody notices what waits for a thread
 };
 
 /// The threads for callbacks and work are as many as are given here, and more only while some of
 /// them block: a callback that has not returned after 10 ms no longer counts, and another thread
-/// takes what waits. When it returns, the pool is as small as before.
+/// takes what waits. When it returns, the pool is as small as before. Beyond the maximum what waits
+/// is logged, with the names of those that block, and counted (`Runtime::delays`).
 struct RuntimeOptions {
   std::size_t callback_threads = 2;
   std::size_t worker_threads = 2;

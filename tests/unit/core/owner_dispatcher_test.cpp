@@ -1,6 +1,7 @@
 #include "simba/core/owner_dispatcher.hpp"
 
 #include <chrono>
+#include <functional>
 #include <future>
 #include <memory>
 #include <string>
@@ -128,13 +129,91 @@ TEST_F(OwnerDispatcherTest, WhatAnExecutorRefusesIsLoggedAndRunByTheRuntime) {
       std::make_shared<OwnerDispatcher>(retriever_, refusing, runtime_.runtime());
   dispatcher->post([&] { order_ += "1"; });
   dispatcher->deliver();
-  EXPECT_TRUE(runtime_.log().contains("closed for today"));
   runtime_.run_ready();
+  EXPECT_TRUE(runtime_.log().contains("closed for today"));
   EXPECT_EQ(order_, "1");
   dispatcher->post([&] { order_ += "2"; });
   dispatcher->deliver();
-  EXPECT_TRUE(runtime_.log().contains("an unknown exception"));
   runtime_.run_ready();
+  EXPECT_TRUE(runtime_.log().contains("an unknown exception"));
+  EXPECT_EQ(order_, "12");
+}
+
+/// Takes tasks and begins none of them, as one that has been stopped.
+class StoppedExecutor final : public Executor {
+ public:
+  void execute(std::function<void()> task) override { tasks.push_back(std::move(task)); }
+  bool running_in_this_thread() const noexcept override { return false; }
+  std::vector<std::function<void()>> tasks;
+};
+
+TEST_F(OwnerDispatcherTest, EntersAnExecutorOfTheUserOnlyOnTheCallbackThreads) {
+  const auto given = std::make_shared<StoppedExecutor>();
+  const auto dispatcher = std::make_shared<OwnerDispatcher>(retriever_, given, runtime_.runtime());
+  dispatcher->post([] {});
+  dispatcher->deliver();
+  EXPECT_TRUE(given->tasks.empty()) << "this may be the thread of all timers";
+  ASSERT_TRUE(runtime_.callbacks().run_one());
+  EXPECT_EQ(given->tasks.size(), 1U);
+  dispatcher->discard();
+}
+
+TEST_F(OwnerDispatcherTest, QuiesceRunsWhatAnExecutorDoesNotBeginWithinASecond) {
+  const auto stopped = std::make_shared<StoppedExecutor>();
+  const auto dispatcher =
+      std::make_shared<OwnerDispatcher>(retriever_, stopped, runtime_.runtime());
+  dispatcher->post([&] { order_ += "1"; });
+  dispatcher->post([&] { order_ += "2"; });
+  dispatcher->deliver();
+  const LocalTime before = runtime_.now();
+  EXPECT_TRUE(dispatcher->quiesce(before + 30s));
+  EXPECT_EQ(order_, "12");
+  EXPECT_EQ(runtime_.now(), before + 1s);
+  EXPECT_TRUE(runtime_.log().contains("no thread has begun the callbacks of mutex [m]"));
+  // It goes on after all: it finds nothing, and gets what comes next.
+  ASSERT_EQ(stopped->tasks.size(), 1U);
+  stopped->tasks.front()();
+  EXPECT_EQ(order_, "12");
+  dispatcher->post([&] { order_ += "3"; });
+  dispatcher->deliver();
+  runtime_.run_ready();
+  ASSERT_EQ(stopped->tasks.size(), 2U);
+  stopped->tasks.back()();
+  EXPECT_EQ(order_, "123");
+}
+
+TEST_F(OwnerDispatcherTest, AnExecutorMayRefuseATaskWhenTheRetrieverIsGone) {
+  class Refusing : public Executor {
+   public:
+    void execute(std::function<void()> /*task*/) override { throw std::runtime_error{"too late"}; }
+    bool running_in_this_thread() const noexcept override { return false; }
+  };
+  auto gone = std::make_unique<testkit::RecordingRetriever>("a mutex whose retriever is gone");
+  auto dispatcher =
+      std::make_shared<OwnerDispatcher>(*gone, std::make_shared<Refusing>(), runtime_.runtime());
+  dispatcher->post([] {});
+  dispatcher->deliver();
+  dispatcher->discard();
+  dispatcher.reset();
+  gone.reset();
+  runtime_.run_ready();
+  EXPECT_TRUE(
+      runtime_.log().contains("[a mutex whose retriever is gone] refused a task: too late"));
+}
+
+TEST_F(OwnerDispatcherTest, IsServedAgainAfterAnExecutorHasForgottenATask) {
+  const auto stopped = std::make_shared<StoppedExecutor>();
+  const auto dispatcher =
+      std::make_shared<OwnerDispatcher>(retriever_, stopped, runtime_.runtime());
+  dispatcher->post([&] { order_ += "1"; });
+  dispatcher->deliver();
+  EXPECT_TRUE(dispatcher->quiesce(never));
+  stopped->tasks.clear();
+  dispatcher->post([&] { order_ += "2"; });
+  dispatcher->deliver();
+  runtime_.run_ready();
+  ASSERT_EQ(stopped->tasks.size(), 1U) << "it is asked anew";
+  stopped->tasks.front()();
   EXPECT_EQ(order_, "12");
 }
 
@@ -155,6 +234,26 @@ TEST(OwnerDispatcherThreads, QuiesceWaitsForATaskOnAnotherThreadUntilItsDeadline
   EXPECT_FALSE(dispatcher->quiesce(runtime->clock->now() + 5ms));
   go_on.set_value();
   EXPECT_TRUE(dispatcher->quiesce(never));
+}
+
+TEST(OwnerDispatcherThreads, QuiesceRunsTheQueueWhileAllThreadsAreBlocked) {
+  const auto runtime =
+      make_runtime({.callback_threads = 1, .log = make_null_logger(), .max_callback_threads = 1});
+  std::promise<void> blocked;
+  std::promise<void> go_on;
+  runtime->callbacks->execute([&] {
+    blocked.set_value();
+    go_on.get_future().wait();
+  });
+  blocked.get_future().wait();
+  testkit::RecordingRetriever retriever{"m"};
+  const auto dispatcher = std::make_shared<OwnerDispatcher>(retriever, nullptr, runtime);
+  std::thread::id ran_on;
+  dispatcher->post([&] { ran_on = std::this_thread::get_id(); });
+  dispatcher->deliver();
+  EXPECT_TRUE(dispatcher->quiesce(never));
+  EXPECT_EQ(ran_on, std::this_thread::get_id());
+  go_on.set_value();
 }
 
 TEST(OwnerDispatcherThreads, TasksOfManyThreadsRunOneAtATime) {

@@ -51,6 +51,7 @@ TEST(Runtime, HasEveryPart) {
   EXPECT_NE(runtime->waiter, nullptr);
   EXPECT_NE(runtime->random, nullptr);
   EXPECT_NE(runtime->log, nullptr);
+  EXPECT_NE(runtime->delays, nullptr);
 }
 
 TEST(Runtime, UsesTheLoggerItWasGiven) {

@@ -354,6 +354,40 @@ TEST_F(LeaseContendServiceTest, StoppingInsideTheLossSignalWaitsForNobody) {
   EXPECT_EQ(a.contender.acquisitions(), a.contender.releases());
 }
 
+/// Takes tasks and begins none of them, as an io_context that has been stopped.
+class StoppedContext final : public Executor {
+ public:
+  void execute(std::function<void()> task) override { tasks_.push_back(std::move(task)); }
+  bool running_in_this_thread() const noexcept override { return false; }
+
+ private:
+  std::vector<std::function<void()>> tasks_;
+};
+
+TEST_F(LeaseContendServiceTest, StopDoesNotWaitForAnExecutorThatHasStopped) {
+  Party a{*this, "a", {}, {.executor = std::make_shared<StoppedContext>()}};
+  Party b{*this, "b"};
+  a.service->start();
+  ASSERT_TRUE(a.service->is_owner());
+  b.service->start();
+  const LocalTime before = runtime_.now();
+  a.service->stop();
+  EXPECT_EQ(runtime_.now() - before, 1s) << "of a drain limit of 30 s";
+  EXPECT_EQ(a.contender.acquisitions(), 1U);
+  EXPECT_EQ(a.contender.releases(), 1U);
+  EXPECT_TRUE(b.service->is_owner()) << "it has been released";
+}
+
+TEST_F(LeaseContendServiceTest, TheDestructorDoesNotWaitForAnExecutorThatHasStopped) {
+  Party a{*this, "a", {}, {.executor = std::make_shared<StoppedContext>()}};
+  a.service->start();
+  const LocalTime before = runtime_.now();
+  a.service.reset();
+  EXPECT_EQ(runtime_.now() - before, 1s);
+  EXPECT_EQ(a.contender.releases(), 1U);
+  a.service = a.factory.create_mutex_contend_service(a.contender);
+}
+
 TEST_F(LeaseContendServiceTest, StoppingInsideAnEventOnAnInlineExecutorDeliversOnReleased) {
   Party* party = nullptr;
   std::size_t released_when_stop_returned = 99;

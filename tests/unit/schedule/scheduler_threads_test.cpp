@@ -17,6 +17,7 @@
 #include "simba/locker/simba_locker.hpp"
 #include "simba/memory/memory_factory.hpp"
 #include "simba/schedule/scheduler.hpp"
+#include "simba/testkit/capturing_logger.hpp"
 #include "simba/testkit/change_signal.hpp"
 
 namespace simba {
@@ -98,6 +99,32 @@ TEST_F(SchedulerThreads, EndlessWorkKeepsNoOtherFromItsThread) {
   scheduler.start();
   quick.wait();
   while (endless < 4) std::this_thread::yield();
+}
+
+TEST_F(SchedulerThreads, WorkThatFindsNoThreadIsLoggedAndCounted) {
+  const auto log = std::make_shared<testkit::CapturingLogger>();
+  memory::MemoryFactoryOptions options;
+  options.runtime = make_runtime({.worker_threads = 1, .log = log, .max_worker_threads = 1});
+  const auto factory = memory::make_memory_factory(options);
+  std::latch begun{1};
+  Scheduler endless{"endless", *factory, at_once_after, [&](std::stop_token stop) {
+                      begun.count_down();
+                      wait_for(std::move(stop));
+                    }};
+  endless.start();
+  begun.wait();
+  std::atomic<bool> ran{false};
+  Scheduler other{"other", *factory, at_once_after, [&](const std::stop_token&) { ran = true; }};
+  other.start();
+  while (options.runtime->delays->delayed() == 0) std::this_thread::yield();
+  while (
+      !log->contains("not begun after waiting 1 s: the work of scheduler [other]; running "
+                     "meanwhile: the work of scheduler [endless] for")) {
+    std::this_thread::yield();
+  }
+  EXPECT_TRUE(log->contains("raise RuntimeOptions::max_worker_threads"));
+  other.stop();  // needs no thread
+  EXPECT_FALSE(ran);
 }
 
 TEST_F(SchedulerThreads, CloseWaitsForWorkThatHasStoppedItself) {

@@ -1,10 +1,16 @@
 #include "schedule/work_gate.hpp"
 
+#include <chrono>
+#include <memory>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include <gmock/gmock.h>
+
+#include "simba/core/owner_dispatcher.hpp"
+#include "simba/testkit/manual_runtime.hpp"
+#include "simba/testkit/recording_retriever.hpp"
 
 namespace simba::detail {
 namespace {
@@ -89,6 +95,21 @@ TEST_F(WorkGateTest, NothingIsEverInsideTogether) {
     });
   }
   EXPECT_EQ(plain, 1000 + entered);
+}
+
+TEST_F(WorkGateTest, StopDoesNotRunACallbackItselfThatWaitsForTheWorkToLeave) {
+  testkit::ManualRuntime world;
+  testkit::RecordingRetriever retriever{"m"};
+  const auto gate = std::make_shared<WorkGate>();
+  const auto dispatcher = std::make_shared<OwnerDispatcher>(retriever, gate, world.runtime());
+  ASSERT_TRUE(gate->try_enter({}));
+  dispatcher->post(note("callback"));
+  dispatcher->deliver();
+  EXPECT_FALSE(dispatcher->quiesce(world.now() + std::chrono::seconds{30}));
+  EXPECT_TRUE(seen_.empty());
+  gate->leave();
+  EXPECT_TRUE(dispatcher->quiesce(world.now()));
+  EXPECT_THAT(seen_, ElementsAre("callback"));
 }
 
 }  // namespace

@@ -1,0 +1,97 @@
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <list>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "simba/core/clock.hpp"
+#include "simba/core/fork_guard.hpp"
+#include "simba/core/log.hpp"
+#include "simba/core/time.hpp"
+#include "simba/core/timer.hpp"
+
+namespace simba {
+
+/// Notices callbacks, loss signals and scheduled work that wait long before they begin. The log
+/// then says who waits, and who keeps the threads busy.
+///
+/// Threads: every function may be called from any thread.
+class DelayMonitor : public std::enable_shared_from_this<DelayMonitor> {
+ public:
+  /// What has waited for this long is logged and counted, once.
+  static constexpr std::chrono::seconds limit{1};
+
+  static std::shared_ptr<DelayMonitor> make(std::shared_ptr<const Clock> clock,
+                                            TimerService& timers, std::shared_ptr<Logger> log);
+
+  DelayMonitor(const DelayMonitor&) = delete;
+  DelayMonitor& operator=(const DelayMonitor&) = delete;
+
+  /// How many have waited for `limit` or longer since the runtime was made.
+  std::uint64_t delayed() const noexcept { return delayed_.load(); }
+
+  /// What waits in one line and runs one at a time, e.g. the callbacks of a service. Costs nothing
+  /// while nothing waits or runs.
+  class Line {
+   public:
+    /// `who` names it in the log, `advice` says what helps. Lines of the same `executor` wait for
+    /// the same threads.
+    Line(std::shared_ptr<DelayMonitor> monitor, std::string who, const void* executor,
+         std::string_view advice);
+    ~Line();
+    Line(const Line&) = delete;
+    Line& operator=(const Line&) = delete;
+
+    void waits() noexcept;     ///< from now on, unless something in this line waits already
+    void begins() noexcept;    ///< what has waited runs
+    void ends() noexcept;      ///< it has run
+    void is_empty() noexcept;  ///< nothing waits any more
+
+   private:
+    friend class DelayMonitor;
+
+    void update() noexcept;
+
+    // constant after construction
+    const std::shared_ptr<DelayMonitor> monitor_;
+    const std::string who_;
+    const void* const executor_;
+    const std::string_view advice_;
+
+    // guarded by the mutex of the monitor
+    LocalTime waiting_since_ = never;
+    LocalTime running_since_ = never;
+    bool told_ = false;       // of what waits now
+    std::list<Line*> place_;  // its node, while it is not in the list of the monitor
+    std::list<Line*>::iterator node_;
+    bool listed_ = false;
+  };
+
+ private:
+  DelayMonitor(std::shared_ptr<const Clock> clock, std::shared_ptr<Logger> log);
+
+  void look_at(LocalTime moment) noexcept;
+  void look();
+  std::string described(const std::vector<const Line*>& waiting, LocalTime now) const;
+
+  // constant after construction
+  const std::shared_ptr<const Clock> clock_;
+  const std::shared_ptr<Logger> log_;
+  const ForkGuard fork_guard_;
+
+  std::atomic<std::uint64_t> delayed_{0};
+
+  std::mutex mutex_;
+  // guarded by mutex_
+  std::list<Line*> lines_;  // those in which something waits or runs
+  bool looking_ = false;    // the timer is armed
+  std::unique_ptr<Timer> timer_;
+};
+
+}  // namespace simba

@@ -1,0 +1,164 @@
+#include "simba/core/delay_monitor.hpp"
+
+#include <algorithm>
+#include <span>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace simba {
+namespace {
+
+constexpr std::size_t most_names = 3;
+
+std::int64_t seconds_since(LocalTime moment, LocalTime now) {
+  return std::chrono::duration_cast<std::chrono::seconds>(now - moment).count();
+}
+
+std::string enumerated(const std::vector<std::string>& names) {
+  const std::size_t named = std::min(names.size(), most_names);
+  std::string text = fmt::format("{}", fmt::join(std::span{names}.first(named), ", "));
+  if (names.size() > named) text += fmt::format(" and {} more", names.size() - named);
+  return text;
+}
+
+}  // namespace
+
+std::shared_ptr<DelayMonitor> DelayMonitor::make(std::shared_ptr<const Clock> clock,
+                                                 TimerService& timers,
+                                                 std::shared_ptr<Logger> log) {
+  std::shared_ptr<DelayMonitor> monitor{new DelayMonitor{std::move(clock), std::move(log)}};
+  monitor->timer_ = timers.create([weak = std::weak_ptr{monitor}] {
+    if (const auto self = weak.lock()) self->look();
+  });
+  return monitor;
+}
+
+DelayMonitor::DelayMonitor(std::shared_ptr<const Clock> clock, std::shared_ptr<Logger> log)
+    : clock_{std::move(clock)}, log_{std::move(log)} {}
+
+DelayMonitor::Line::Line(std::shared_ptr<DelayMonitor> monitor, std::string who,
+                         const void* executor, std::string_view advice)
+    : monitor_{std::move(monitor)},
+      who_{std::move(who)},
+      executor_{executor},
+      advice_{advice},
+      place_{this},
+      node_{place_.begin()} {}
+
+DelayMonitor::Line::~Line() {
+  if (monitor_->fork_guard_.in_child()) return;
+  const std::lock_guard lock{monitor_->mutex_};
+  if (listed_) place_.splice(place_.end(), monitor_->lines_, node_);
+}
+
+void DelayMonitor::Line::waits() noexcept {
+  if (monitor_->fork_guard_.in_child()) return;
+  const LocalTime now = monitor_->clock_->now();
+  const std::lock_guard lock{monitor_->mutex_};
+  if (waiting_since_ != never) return;
+  waiting_since_ = now;
+  told_ = false;
+  update();
+  if (!monitor_->looking_) monitor_->look_at(now + limit);
+}
+
+void DelayMonitor::Line::begins() noexcept {
+  if (monitor_->fork_guard_.in_child()) return;
+  const LocalTime now = monitor_->clock_->now();
+  const std::lock_guard lock{monitor_->mutex_};
+  waiting_since_ = never;
+  running_since_ = now;
+  update();
+}
+
+void DelayMonitor::Line::ends() noexcept {
+  if (monitor_->fork_guard_.in_child()) return;
+  const std::lock_guard lock{monitor_->mutex_};
+  running_since_ = never;
+  update();
+}
+
+void DelayMonitor::Line::is_empty() noexcept {
+  if (monitor_->fork_guard_.in_child()) return;
+  const std::lock_guard lock{monitor_->mutex_};
+  waiting_since_ = never;
+  update();
+}
+
+// With the mutex of the monitor held. Allocates nothing.
+void DelayMonitor::Line::update() noexcept {
+  const bool wanted = waiting_since_ != never || running_since_ != never;
+  if (wanted == listed_) return;
+  auto& lines = monitor_->lines_;
+  if (wanted) {
+    lines.splice(lines.end(), place_);
+  } else {
+    place_.splice(place_.end(), lines, node_);
+  }
+  listed_ = wanted;
+}
+
+// With mutex_ held.
+void DelayMonitor::look_at(LocalTime moment) noexcept {
+  try {
+    timer_->arm(moment);
+    looking_ = true;
+  } catch (...) {  // out of memory: the next that waits tries again
+  }
+}
+
+void DelayMonitor::look() {
+  std::vector<std::string> messages;
+  {
+    const std::lock_guard lock{mutex_};
+    looking_ = false;
+    const LocalTime now = clock_->now();
+    LocalTime next = never;
+    std::vector<const Line*> late;
+    for (Line* line : lines_) {
+      if (line->waiting_since_ == never || line->told_) continue;
+      if (now - line->waiting_since_ < limit) {
+        next = std::min(next, line->waiting_since_ + limit);
+        continue;
+      }
+      line->told_ = true;
+      ++delayed_;
+      late.push_back(line);
+    }
+    if (next != never) look_at(next);
+    while (!late.empty()) {  // one message for all that wait for the same threads
+      const auto others = std::stable_partition(
+          late.begin(), late.end(), [executor = late.front()->executor_](const Line* line) {
+            return line->executor_ == executor;
+          });
+      messages.push_back(described({late.begin(), others}, now));
+      late.erase(late.begin(), others);
+    }
+  }
+  for (const std::string& message : messages) log_->log(LogLevel::warn, message);
+}
+
+// With mutex_ held.
+std::string DelayMonitor::described(const std::vector<const Line*>& waiting, LocalTime now) const {
+  std::vector<std::string> waiters;
+  for (const Line* line : waiting) waiters.push_back(line->who_);
+  std::vector<const Line*> busy;
+  for (const Line* line : lines_) {
+    const bool runs = line->running_since_ != never;
+    if (runs && line->executor_ == waiting.front()->executor_) busy.push_back(line);
+  }
+  std::stable_sort(busy.begin(), busy.end(), [](const Line* a, const Line* b) {
+    return a->running_since_ < b->running_since_;
+  });
+  std::vector<std::string> blockers;
+  for (const Line* line : busy) {
+    blockers.push_back(
+        fmt::format("{} for {} s", line->who_, seconds_since(line->running_since_, now)));
+  }
+  return fmt::format("not begun after waiting {} s: {}; running meanwhile: {}; {}", limit.count(),
+                     enumerated(waiters), blockers.empty() ? "none" : enumerated(blockers),
+                     waiting.front()->advice_);
+}
+
+}  // namespace simba
