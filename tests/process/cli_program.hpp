@@ -74,17 +74,15 @@ class CliProgram {
 
   explicit CliProgram(const std::vector<std::string>& arguments, const Variables& variables = {},
                       std::string_view input = {})
-      : CliProgram{Program{SIMBA_TEST_COMMAND}, arguments, variables, input} {}
+      : CliProgram{Any::program, SIMBA_TEST_COMMAND, arguments, variables, input} {}
 
   /// Another program, searched in PATH, which runs the command.
-  struct Program {
-    std::string name;
-  };
-  CliProgram(const Program& program, std::vector<std::string> arguments,
+  enum class Any { program };
+  CliProgram(Any /*any*/, const std::string& name, std::vector<std::string> arguments,
              const Variables& variables = {}, std::string_view input = {}) {
     const auto input_file = folder_.path() / "in";
     std::ofstream{input_file} << input;
-    arguments.insert(arguments.begin(), program.name);
+    arguments.insert(arguments.begin(), name);
     auto lines = environment(variables);
     posix_spawn_file_actions_t files;
     ::posix_spawn_file_actions_init(&files);
@@ -102,11 +100,11 @@ class CliProgram {
     ::posix_spawnattr_setsigdefault(&attributes, &all);
     ::posix_spawnattr_setflags(&attributes,
                                POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSID);
-    const int error = ::posix_spawnp(&process_, program.name.c_str(), &files, &attributes,
+    const int error = ::posix_spawnp(&process_, name.c_str(), &files, &attributes,
                                      pointers_to(arguments).data(), pointers_to(lines).data());
     ::posix_spawn_file_actions_destroy(&files);
     ::posix_spawnattr_destroy(&attributes);
-    if (error != 0) throw std::system_error{error, std::generic_category(), program.name};
+    if (error != 0) throw std::system_error{error, std::generic_category(), name};
   }
 
   ~CliProgram() {

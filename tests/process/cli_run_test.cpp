@@ -266,7 +266,7 @@ TEST_F(CliRun, AsFirstProcessOfAContainerItReapsOrphans) {
   Words words{"--pid", "--fork", "--kill-child", SIMBA_TEST_COMMAND};
   const Words run = script("echo ready; exec sleep 600");
   words.insert(words.end(), run.begin(), run.end());
-  CliProgram container{CliProgram::Program{"unshare"}, words};
+  CliProgram container{CliProgram::Any::program, "unshare", words};
   ASSERT_TRUE(container.says("ready"));
   const auto inside = support::children_of(container.process());
   ASSERT_EQ(inside.size(), 1U);

@@ -54,12 +54,12 @@ struct CliSystemd : support::CliTest {
 };
 
 TEST_F(CliSystemd, TheServiceStarts) {
-  CliProgram program{CliProgram::Program{"/bin/sh"}, start_of("app.service"), variables()};
+  CliProgram program{CliProgram::Any::program, "/bin/sh", start_of("app.service"), variables()};
   EXPECT_EQ(program.wait(), 0) << program.err();
 }
 
 TEST_F(CliSystemd, TheLeaderStartsAndStops) {
-  CliProgram program{CliProgram::Program{"/bin/sh"}, start_of("leader.service"), variables()};
+  CliProgram program{CliProgram::Any::program, "/bin/sh", start_of("leader.service"), variables()};
   ASSERT_TRUE(program.says("leads: mutex \"leader\"")) << program.err();
   program.signal(SIGTERM);
   EXPECT_EQ(program.wait(), 0) << program.err();
@@ -83,7 +83,8 @@ TEST_F(CliSystemd, SystemdUnderstandsTheUnits) {
   for (const char* name : {"app.service", "leader.service"}) {
     const auto file = folder.path() / name;
     std::ofstream{file} << unit(name);
-    CliProgram program{CliProgram::Program{"systemd-analyze"},
+    CliProgram program{CliProgram::Any::program,
+                       "systemd-analyze",
                        {"verify", "--recursive-errors=no", file.string()}};
     EXPECT_EQ(program.wait(), 0) << program.err();
     EXPECT_EQ(program.err(), "");
