@@ -221,6 +221,28 @@ TEST_F(LeaseContendServiceTest, AStoreThatThrowsIsTriedAgainLikeOneThatFails) {
   service->stop();
 }
 
+TEST_F(LeaseContendServiceTest, ALossSignalThatFindsNoThreadIsLoggedAndCounted) {
+  auto runtime = std::make_shared<Runtime>(*runtime_.runtime());
+  const auto busy = std::make_shared<testkit::ManualExecutor>();
+  runtime->signals = busy;
+  runtime->delays = DelayMonitor::make(runtime->clock, *runtime->timers, runtime->log);
+  const auto line = std::make_shared<FaultStore>(store_);
+  LeaseServiceFactory factory{line, runtime, options_};
+  RecordingContender contender{"m", "a"};
+  const auto service = factory.create_mutex_contend_service(contender);
+  service->start();
+  line->cut();
+  ASSERT_TRUE(runtime_.run_until([&] { return busy->size() == 1; }, 1min));
+  runtime_.advance(1s);
+  EXPECT_EQ(runtime->delays->delayed(), 1U);
+  EXPECT_TRUE(logged("not begun after waiting 1 s: the loss signal of mutex [m], contender [a]"));
+  EXPECT_EQ(contender.releases(), 0U);
+  busy->run_all();
+  runtime_.run_ready();
+  EXPECT_EQ(contender.releases(), 1U);
+  line->close();
+}
+
 /// Timers that call `when_armed` at each setting, before start() has returned.
 class TalkativeTimers final : public TimerService {
  public:

@@ -1,6 +1,7 @@
 // Schedulers with real threads. Nothing here depends on how long anything takes.
 #include <atomic>
 #include <condition_variable>
+#include <functional>
 #include <latch>
 #include <memory>
 #include <mutex>
@@ -99,6 +100,36 @@ TEST_F(SchedulerThreads, EndlessWorkKeepsNoOtherFromItsThread) {
   scheduler.start();
   quick.wait();
   while (endless < 4) std::this_thread::yield();
+}
+
+TEST_F(SchedulerThreads, AnExecuteThatBlocksHoldsUpNoOtherScheduler) {
+  struct Blocking final : Executor {
+    void execute(std::function<void()> task) override {
+      entered.count_down();
+      may_go_on.wait();
+      task();
+    }
+    bool running_in_this_thread() const noexcept override { return false; }
+    std::latch entered{1};
+    std::latch may_go_on{1};
+  };
+  const auto executor = std::make_shared<Blocking>();
+  Scheduler blocked{"blocked",
+                    *factory_,
+                    ScheduleConfig::delay(0ns, 1h),
+                    [](const std::stop_token&) {},
+                    {.executor = executor}};
+  blocked.start();
+  executor->entered.wait();
+  std::latch quick{3};
+  Scheduler scheduler{"quick", *factory_, at_once_after,
+                      [&, left = 3](const std::stop_token&) mutable {
+                        if (left-- > 0) quick.count_down();
+                      }};
+  scheduler.start();
+  quick.wait();
+  blocked.stop();
+  executor->may_go_on.count_down();
 }
 
 TEST_F(SchedulerThreads, WorkThatFindsNoThreadIsLoggedAndCounted) {
