@@ -28,7 +28,7 @@ run: setup ## Watch several processes elect a leader, and another take over
 
 test: servers build ## Simulate 1,000 hours, and run all tests
 	build/bin/simba-sim --hours 1000
-	ctest --preset dev --parallel $(TEST_JOBS)
+	@scripts/test.sh --preset dev --parallel $(TEST_JOBS)
 
 lint: ## Check format, clang-tidy, cppcheck and the headers
 	@scripts/setup.sh build lint
@@ -40,11 +40,11 @@ format: ## Format all sources in place
 
 asan: servers ## Run unit, contract, sim and chaos tests under AddressSanitizer and UBSan
 	@scripts/build.sh asan
-	ctest --preset asan --parallel $(TEST_JOBS) $(SANITIZED)
+	@scripts/test.sh --preset asan --parallel $(TEST_JOBS) $(SANITIZED)
 
 tsan: servers ## Run unit, contract, sim and chaos tests under ThreadSanitizer
 	@scripts/build.sh tsan
-	@scripts/tsan.sh ctest --preset tsan --parallel $(TEST_JOBS) $(SANITIZED)
+	@scripts/tsan.sh scripts/test.sh --preset tsan --parallel $(TEST_JOBS) $(SANITIZED)
 
 coverage: ## Measure line coverage of core and engine; below 95 % fails
 	@scripts/setup.sh build servers coverage
@@ -77,7 +77,7 @@ bench: servers ## Build for release and run all benchmarks
 
 compat: servers build ## Fetch MySQL 5.7 by npm, where that is there, and run the tests on it
 	@scripts/fetch-mysql.sh
-	ctest --preset dev --parallel $(TEST_JOBS) -R MySql57
+	@scripts/test.sh --preset dev --parallel $(TEST_JOBS) -R MySql57
 
 clean: ## Remove all that was built
 	rm -rf build

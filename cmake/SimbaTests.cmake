@@ -230,6 +230,19 @@ foreach(kind IN LISTS kinds)
   endforeach()
 endforeach()
 
+# scripts/test.sh, on small projects.
+if(SIMBA_PROCESS_TESTS)
+  set(script "${PROJECT_SOURCE_DIR}/tests/scripts/test_sh_test.sh")
+  file(STRINGS "${script}" cases REGEX "^[A-Z][A-Za-z]+\\(\\) {$")
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${script}")
+  foreach(case IN LISTS cases)
+    string(REPLACE "() {" "" case "${case}")
+    add_test(NAME TestScript.${case}
+      COMMAND bash "${script}" "${PROJECT_SOURCE_DIR}" $<TARGET_FILE:simba-test-server> ${case})
+    set_tests_properties(TestScript.${case} PROPERTIES LABELS process TIMEOUT 120)
+  endforeach()
+endif()
+
 if(SIMBA_PACKAGE_TEST AND SIMBA_INSTALL)
   include(SimbaPackageTest)
 endif()

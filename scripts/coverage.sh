@@ -6,7 +6,7 @@ cd "$(dirname "$0")/.."
 bound=95
 
 find build/coverage -name '*.gcda' -delete  # counts of earlier runs
-ctest --preset coverage --parallel "$(nproc)" >build/coverage/ctest.log 2>&1 ||
+scripts/test.sh --preset coverage --parallel "$(nproc)" >build/coverage/ctest.log 2>&1 ||
   { cat build/coverage/ctest.log; exit 1; }
 tail -n 3 build/coverage/ctest.log
 

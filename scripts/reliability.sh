@@ -77,16 +77,16 @@ run_soak() {
 # exec: it is the one to be told when all ends.
 run_fuzz() { FUZZ_REPORT=$out/fuzz.md exec scripts/fuzz.sh "${FUZZ_SECONDS:-300}"; }
 
-# row_of_sanitizer <name> <log of ctest>: its summary as a row; fails where a test or all of it did.
+# row_of_sanitizer <name> <log>: the summary of scripts/test.sh as a row; fails where a test or all
+# of it did.
 row_of_sanitizer() {
-  local name=$1 log=$2 failed total seconds skipped
-  read -r failed total < <(
-    sed -En 's/^[0-9]+% tests passed, ([0-9]+) tests? failed out of ([0-9]+).*/\1 \2/p' "$log" |
-      tail -n 1
-  )
-  seconds=$(sed -En 's/^Total Test time \(real\) = *([0-9.]+) sec.*/\1/p' "$log" | tail -n 1)
+  local name=$1 log=$2 passed failed total seconds skipped
+  read -r passed failed < <(sed -En 's/^([0-9]+) passed, ([0-9]+) failed$/\1 \2/p' "$log" | tail -n 1)
+  total=$((${passed:-0} + ${failed:-0}))
+  # Of the first run; what was run once more comes after it.
+  seconds=$(sed -En 's/^Total Test time \(real\) = *([0-9.]+) sec.*/\1/p' "$log" | head -n 1)
   skipped=$(grep -Ec '^[[:space:]]+[0-9]+ - .* \(Skipped\)' "$log")
-  if [ -z "$seconds" ] || [ "${total:-0}" -eq 0 ]; then
+  if [ -z "$seconds" ] || [ "$total" -eq 0 ]; then
     echo "| $name | **none, see $log** | | | |"
     return 1
   fi

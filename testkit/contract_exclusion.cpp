@@ -103,17 +103,20 @@ void ten_contenders_are_never_two_between_acquired_and_released(Contract& contra
     for (const auto& member : members) {
       const bool second = member.get() != leader && member->service().is_owner();
       const bool still = leader->service().is_owner() && leader->service().fencing_token() == token;
-      EXPECT_FALSE(second && still) << "two owners in term " << term;
+      EXPECT_FALSE(second && still) << safety_violation << "two owners in term " << term;
     }
     leader->stop();
     leader->start();
   }
+  std::size_t losses = 0;
   for (const auto& member : members) {
     member->stop();
     EXPECT_EQ(member->acquisitions(), member->releases());
-    EXPECT_EQ(member->losses(), 0U);
+    losses += member->losses();
   }
-  EXPECT_EQ(most, 1);
+  EXPECT_EQ(losses, 0U);
+  // Whoever has lost the mutex may still be inside when the next one comes.
+  EXPECT_EQ(most, 1) << (losses == 0 ? safety_violation : "") << "between the callbacks at once";
 }
 
 }  // namespace

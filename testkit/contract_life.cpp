@@ -98,9 +98,10 @@ void no_callback_comes_after_stop_has_returned(Contract& contract) {
     }
     stopped = true;
     ASSERT_EQ(member.acquisitions(), member.releases());
-    ASSERT_EQ(late, 0);
+    ASSERT_EQ(late, 0) << safety_violation << "a callback after stop()";
   }
-  EXPECT_FALSE(contract.within(contract.hand_over(), [&] { return late != 0; }));
+  EXPECT_FALSE(contract.within(contract.hand_over(), [&] { return late != 0; }))
+      << safety_violation << "a callback after stop()";
 }
 
 void an_observer_is_told_nothing_after_stop_has_returned(Contract& contract) {
@@ -117,7 +118,7 @@ void an_observer_is_told_nothing_after_stop_has_returned(Contract& contract) {
     observer.service().stop();
     stopped = true;
     member.stop();
-    ASSERT_EQ(late, 0);
+    ASSERT_EQ(late, 0) << safety_violation << "a callback after stop()";
   }
   EXPECT_TRUE(observer.service().after_owner().owner_id().empty());
 }

@@ -139,10 +139,10 @@ std::string contradiction(std::vector<Visit> visits) {
     const std::string pair =
         "tokens " + std::to_string(earlier.token) + " and " + std::to_string(later.token);
     if (earlier.last_owned >= later.entered) {
-      return "two owners at once, with " + pair;
+      return safety_violation + ("two owners at once, with " + pair);
     }
     if (earlier.token >= later.token) {
-      return "a token that did not grow from one owner to the next: " + pair;
+      return safety_violation + ("a token that did not grow from one owner to the next: " + pair);
     }
   }
   return {};

@@ -43,7 +43,7 @@ void expect_usable(Contract& contract, const std::string& mutex, const std::stri
   EXPECT_TRUE(observer.sees(first.contender_id()));
   first.close();
   second.acquire(contract.patience());
-  EXPECT_GT(second.fencing_token(), first.fencing_token());
+  EXPECT_TRUE(grows(first.fencing_token(), second.fencing_token()));
 }
 
 /// Refused by every way in, with `bound` (if any) in the message.

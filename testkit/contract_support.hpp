@@ -10,6 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include <gtest/gtest.h>
+
 #include "simba/core/clock.hpp"
 #include "simba/testkit/store_contract.hpp"
 
@@ -90,7 +92,8 @@ class Contract {
     return worst_cases(engine::ContentionPlan{options}).take_over + scaled(store().end_of_lease);
   }
 
-  /// Waits until `condition` holds and says whether it does.
+  /// Waits until `condition` holds and says whether it does. Looks each millisecond; a pause in
+  /// which the machine lets us wait for longer counts as no more than that.
   bool eventually(const std::function<bool()>& condition) const {
     return within(patience(), condition);
   }
@@ -108,6 +111,21 @@ class Contract {
 /// A lease as the store counts it, from its beginning to the moment others may acquire.
 inline std::chrono::nanoseconds length(const engine::ContentionOptions& options) {
   return options.ttl + options.transition;
+}
+
+/// Begins what is said of a broken rule of safety: two owners, a token that does not grow, a lost
+/// update, a callback after stop. Whoever runs tests can tell these from failures that mere lack of
+/// time brings about.
+inline constexpr const char* safety_violation = "SAFETY-VIOLATION: ";
+
+/// Whether the token of a later ownership is greater than that of an earlier one. A token of 0 is
+/// none: who has it has not got the mutex, for whatever reason.
+inline testing::AssertionResult grows(FencingToken before, FencingToken after) {
+  if (after > before) {
+    return testing::AssertionSuccess();
+  }
+  return testing::AssertionFailure()
+         << (after == 0 ? "" : safety_violation) << "token " << after << " after token " << before;
 }
 
 struct ContractCase {

@@ -23,6 +23,7 @@
 #include "chaos/rounds.hpp"
 #include "chaos/stores.hpp"
 #include "support/missing_server.hpp"
+#include "support/safety.hpp"
 #include "support/temporary_folder.hpp"
 
 namespace {
@@ -142,7 +143,8 @@ int run(const CommandLine& line) {
     const auto kept = passing ? keep_broken(folder, results) : folder;
     for (const auto& result : results) {
       if (result.broken()) {
-        fmt::print("\n{}: timeline.html, records and logs are in {}\n", result.store,
+        fmt::print("\n{}{}: timeline.html, records and logs are in {}\n",
+                   result.unsafe() ? simba::support::safety_violation : "", result.store,
                    (kept / result.store).string());
       }
     }

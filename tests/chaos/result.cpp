@@ -90,8 +90,11 @@ bool StoreResult::broken() const noexcept {
   });
   const bool empty =
       skipped.empty() && interrupted == 0 && (ownerships == 0 || updates == 0 || faults == 0);
-  return too_long || empty || overlaps > excused || tokens > 0 || callbacks > 0 || lost > 0 ||
-         longest > bound || !problems.empty();
+  return too_long || empty || unsafe() || longest > bound || !problems.empty();
+}
+
+bool StoreResult::unsafe() const noexcept {
+  return overlaps > excused || tokens > 0 || callbacks > 0 || lost > 0;
 }
 
 std::string to_text(const StoreResult& result) {

@@ -54,6 +54,9 @@ struct StoreResult {
   /// Whether a promise was broken, or none was put to the test: a round that ran to its end without
   /// an ownership, an update or a fault shows nothing.
   bool broken() const noexcept;
+
+  /// Whether one of safety was.
+  bool unsafe() const noexcept;
 };
 
 /// As text, for the process that started the round.

@@ -60,10 +60,12 @@ TEST(ChaosResult, IsBrokenByEachPromiseThatIs) {
     auto result = clean();
     result.*member = 1;
     EXPECT_TRUE(result.broken());
+    EXPECT_TRUE(result.unsafe());
   }
   auto result = clean();
   result.longest = 1'001;
   EXPECT_TRUE(result.broken());
+  EXPECT_FALSE(result.unsafe()) << "it may have been the machine";
   result = clean();
   result.problems = {"something"};
   EXPECT_TRUE(result.broken());
@@ -115,6 +117,7 @@ TEST(ChaosResult, IsNotBrokenByTwoOwnersThatAreExcused) {
   EXPECT_EQ(parse_result(to_text(result)).excused, 1);
   result.overlaps = 2;
   EXPECT_TRUE(result.broken()) << "the other is not";
+  EXPECT_TRUE(result.unsafe());
   result.overlaps = 1;
   result.lost = 1;
   EXPECT_TRUE(result.broken());

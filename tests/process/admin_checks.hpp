@@ -21,6 +21,7 @@
 #include "simba/engine/lease_store.hpp"
 #include "simba/engine/store_admin.hpp"
 #include "simba/testkit/recording_contender.hpp"
+#include "support/grows.hpp"
 #include "support/patience.hpp"
 #include "support/server.hpp"
 
@@ -166,7 +167,7 @@ inline void expect_eviction_hands_over(engine::StoreAdmin& admin, MutexServiceFa
   EXPECT_EQ(before.owner_id, "owner-1");
   EXPECT_TRUE(waiter.contender.wait_for_acquisitions(1, patience));
   EXPECT_TRUE(owner.contender.wait_for_releases(1, patience));
-  EXPECT_GT(waiter.contender.tokens().front(), before.fencing_token);
+  EXPECT_TRUE(support::grows(before.fencing_token, waiter.contender.tokens().front()));
   EXPECT_EQ(admin.find(mutex).owner_id, "waiter-1");
 }
 

@@ -14,6 +14,7 @@
 
 #include "simba/locker/simba_locker.hpp"
 #include "simba/sqlite/sqlite_factory.hpp"
+#include "support/grows.hpp"
 #include "support/patience.hpp"
 #include "support/temporary_folder.hpp"
 
@@ -107,7 +108,7 @@ TEST_F(SqliteProcesses, AWaiterTakesOverFromAKilledOwnerLongBeforeTheLeaseEnds) 
   auto acquired = std::async(std::launch::async, [&] { waiter.acquire(support::scaled(30s)); });
   child.kill();
   acquired.get();
-  EXPECT_GT(waiter.fencing_token(), token);
+  EXPECT_TRUE(support::grows(token, waiter.fencing_token()));
 }
 
 TEST_F(SqliteProcesses, ManyProcessesMayOpenAFreshDatabaseAtTheSameMoment) {
@@ -142,7 +143,7 @@ TEST_F(SqliteProcesses, AReleaseReachesAWaiterInAnotherProcessWithoutLooking) {
   ASSERT_EQ(waiter.receive(), 1U);
   const std::uint64_t token = owner.fencing_token();
   owner.close();
-  EXPECT_GT(waiter.receive(), token);
+  EXPECT_TRUE(support::grows(token, waiter.receive()));
 }
 
 TEST_F(SqliteProcesses, OneThatComesLaterTakesOverFromAKilledOwnerAtOnce) {
@@ -213,18 +214,18 @@ TEST_F(SqliteProcesses, AWriterKilledAtAnyMomentLeavesASoundDatabaseAndGrowingTo
     }};
     for (int i = 0; i <= round; ++i) {
       const std::uint64_t token = child.receive();
-      EXPECT_GT(token, last);
+      EXPECT_TRUE(support::grows(last, token));
       last = token;
     }
     child.kill();  // wherever it is by now
     while (const std::uint64_t token = child.receive()) {
-      EXPECT_GT(token, last);
+      EXPECT_TRUE(support::grows(last, token));
       last = token;
     }
     const auto factory = make_factory();
     SimbaLocker locker{"m", *factory};
     locker.acquire(support::scaled(30s));
-    EXPECT_GT(locker.fencing_token(), last);
+    EXPECT_TRUE(support::grows(last, locker.fencing_token()));
     last = locker.fencing_token();
   }
 }

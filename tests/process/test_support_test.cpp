@@ -174,8 +174,8 @@ TEST(OwnershipLedger, FindsTwoOwnersAtOnceAndTokensThatDoNotGrow) {
 
   ledger.begin("c", 8, start + 19ms);
   EXPECT_EQ(ledger.contradictions(),
-            "b (token 8) still owned 1.0 ms after c (token 8) did\n"
-            "c got token 8 after b had 8\n");
+            "SAFETY-VIOLATION: b (token 8) still owned 1.0 ms after c (token 8) did\n"
+            "SAFETY-VIOLATION: c got token 8 after b had 8\n");
 }
 
 TEST(LockHolder, WritesDownWhatItHolds) {

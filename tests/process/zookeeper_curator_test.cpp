@@ -8,6 +8,7 @@
 
 #include "process/zookeeper_beside_curator.hpp"
 #include "simba/testkit/recording_retriever.hpp"
+#include "support/safety.hpp"
 #include "support/zookeeper_proxies.hpp"
 
 namespace simba::zookeeper::test {
@@ -26,7 +27,7 @@ TEST_F(ZooKeeperBesideCurator, ItWaitsAndWeRelease) {
   ours.stop();
 
   begin(curator);
-  EXPECT_GT(acquired_at, ours.released_at());
+  EXPECT_GT(acquired_at, ours.released_at()) << support::safety_violation << "two owners";
   EXPECT_FALSE(ours.leads());
   EXPECT_EQ(curator.leader(), "0:2@10.0.0.2");
   EXPECT_TRUE(are_in_line({"0:2@10.0.0.2"}));
@@ -49,8 +50,8 @@ TEST_F(ZooKeeperBesideCurator, WeWaitAndItCloses) {
 
   end(curator);
 
-  EXPECT_TRUE(ours.acquires());
-  EXPECT_GT(ours.acquired_at(), closed_at);
+  ASSERT_TRUE(ours.acquires());
+  EXPECT_GT(ours.acquired_at(), closed_at) << support::safety_violation << "two owners";
   EXPECT_TRUE(observer.wait_for_owner("we-\u00df", scaled(promptly)));
   EXPECT_EQ(curator.leader(), "we-\u00df");
   EXPECT_EQ(curator.quit(), 0) << curator.transcript();

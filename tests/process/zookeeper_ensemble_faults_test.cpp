@@ -7,8 +7,10 @@
 #include <gtest/gtest.h>
 
 #include "process/zookeeper_contenders.hpp"
+#include "support/grows.hpp"
 #include "support/lock_holder.hpp"
 #include "support/ownership_ledger.hpp"
+#include "support/safety.hpp"
 
 namespace simba::zookeeper::test {
 namespace {
@@ -79,7 +81,7 @@ class ZooKeeperEnsembleFaults : public ::testing::Test {
       both = both || (waiter_owns && owner_->service->is_owner());
       return done();
     })) << what;
-    EXPECT_FALSE(both) << what;
+    EXPECT_FALSE(both) << support::safety_violation << "two owners: " << what;
     std::cout << what << ": " << std::chrono::ceil<std::chrono::milliseconds>(now() - begin).count()
               << " ms\n";
   }
@@ -102,7 +104,7 @@ class ZooKeeperEnsembleFaults : public ::testing::Test {
     const auto token = first.service->fencing_token();
     first.service->stop();
     EXPECT_TRUE(within(session_end, [&] { return second.service->is_owner(); }));
-    EXPECT_GT(second.service->fencing_token(), token);
+    EXPECT_TRUE(support::grows(token, second.service->fencing_token()));
     // Not by one that is paused.
     Console console{ensemble_.node(ensemble_.leader()).location()};
     EXPECT_EQ(console.children(node_of("m")).size(), 1U);

@@ -9,6 +9,7 @@
 #include "process/zookeeper_contenders.hpp"
 #include "simba/core/error.hpp"
 #include "simba/testkit/recording_retriever.hpp"
+#include "support/safety.hpp"
 #include "support/supervisor/product.hpp"
 
 namespace simba::zookeeper::test {
@@ -245,7 +246,7 @@ class ZooKeeperSessionTimeouts : public ::testing::Test {
       both = both || (waiter_owns && owner.service->is_owner());
       return waiter_owns;
     }));
-    EXPECT_FALSE(both);
+    EXPECT_FALSE(both) << support::safety_violation << "two owners";
     EXPECT_GT(now() - begin, given / 2);
   }
 };

@@ -5,6 +5,8 @@
 
 #include "process/zookeeper_contenders.hpp"
 #include "simba/engine/contention_options.hpp"
+#include "support/grows.hpp"
+#include "support/safety.hpp"
 
 namespace simba::zookeeper::test {
 namespace {
@@ -74,7 +76,7 @@ TEST_F(ZooKeeperFaults, AnOwnerThatIsToStepDownDoesSoAtOnceAndOwnsAgainWithAGrea
   mine.proxy.mend();
 
   ASSERT_TRUE(owner.owns(2));
-  EXPECT_GT(owner.service->fencing_token(), token);
+  EXPECT_TRUE(support::grows(token, owner.service->fencing_token()));
   ASSERT_TRUE(eventually([&] { return nodes() == 1; }));
   EXPECT_NE(console_.children(node_of("m")), old);
 }
@@ -111,11 +113,11 @@ TEST_F(ZooKeeperFaults, AnOwnerInABlackHoleStepsDownBeforeAnotherOwnsAndContends
     both = both || (waiter_owns && owner.service->is_owner());
     return waiter_owns;
   }));
-  EXPECT_FALSE(both);
+  EXPECT_FALSE(both) << support::safety_violation << "two owners";
   EXPECT_GT(now() - begin, short_session / 2) << "the session has not had its time";
   EXPECT_TRUE(owner.contender.wait_for_releases(1, scaled(promptly)));
   EXPECT_EQ(owner.losses(LossReason::expired), 1U);
-  EXPECT_GT(waiter.service->fencing_token(), token);
+  EXPECT_TRUE(support::grows(token, waiter.service->fencing_token()));
 
   mine.proxy.mend();
   ASSERT_TRUE(eventually([&] { return nodes() == 2; })) << "it does not contend anew";
@@ -123,7 +125,7 @@ TEST_F(ZooKeeperFaults, AnOwnerInABlackHoleStepsDownBeforeAnotherOwnsAndContends
   const auto newer = waiter.service->fencing_token();
   waiter.service->stop();
   ASSERT_TRUE(owner.owns(2));
-  EXPECT_GT(owner.service->fencing_token(), newer);
+  EXPECT_TRUE(support::grows(newer, owner.service->fencing_token()));
   owner.service->stop();
   EXPECT_EQ(nodes(), 0U);
 }
@@ -143,7 +145,7 @@ TEST_F(ZooKeeperFaults, AnOwnerThatIsCutOffForGoodStepsDownBeforeAnotherOwns) {
     both = both || (waiter_owns && owner.service->is_owner());
     return waiter_owns;
   }));
-  EXPECT_FALSE(both);
+  EXPECT_FALSE(both) << support::safety_violation << "two owners";
   EXPECT_EQ(owner.count<AtRisk>(), 1U);
   mine.proxy.mend();
   EXPECT_TRUE(eventually([&] { return nodes() == 2; })) << "it does not contend anew";
@@ -165,7 +167,7 @@ TEST_F(ZooKeeperFaults, ASessionThatIsEndedByForceIsRevokedAndANewOneContendsAne
   ASSERT_TRUE(owner.owns(2)) << mine.log->text();
 
   EXPECT_EQ(owner.losses(LossReason::revoked) + owner.losses(LossReason::expired), 1U);
-  EXPECT_GT(owner.service->fencing_token(), token);
+  EXPECT_TRUE(support::grows(token, owner.service->fencing_token()));
   EXPECT_EQ(nodes(), 1U);
   const auto fresh = console_.node(node_of("m") + "/" + console_.children(node_of("m")).at(0));
   ASSERT_TRUE(fresh);

@@ -14,6 +14,7 @@
 
 #include "process/zookeeper_contenders.hpp"
 #include "support/free_ports.hpp"
+#include "support/safety.hpp"
 
 namespace simba::zookeeper::test {
 namespace {
@@ -150,7 +151,7 @@ TEST(ZooKeeperPartition, AnOwnerAtAFollowerThatIsCutOffStepsDownBeforeAnotherOwn
       both = both || (waiter_owns && owner_owns);
       return waiter_owns;
     }));
-    EXPECT_FALSE(both);
+    EXPECT_FALSE(both) << support::safety_violation << "two owners";
     EXPECT_EQ(owner.count<AtRisk>(), 1U);
     EXPECT_EQ(support::zookeeper_mode(ensemble.port(cut_off)), "follower")
         << "the server knows: the test does not show what it should";

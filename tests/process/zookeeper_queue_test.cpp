@@ -11,6 +11,7 @@
 
 #include "process/zookeeper_contenders.hpp"
 #include "simba/testkit/recording_retriever.hpp"
+#include "support/grows.hpp"
 
 namespace simba::zookeeper::test {
 namespace {
@@ -112,7 +113,7 @@ TEST_F(ZooKeeperHandOver, WakesOneWaiterOf32InTheOrderInWhichTheyCame) {
       return now() > since + 20ms;
     }));
     taken.push_back(last - before);
-    EXPECT_GT(contenders_[i + 1]->service->fencing_token(), token);
+    EXPECT_TRUE(support::grows(token, contenders_[i + 1]->service->fencing_token()));
     token = contenders_[i + 1]->service->fencing_token();
   }
   for (std::size_t i = 1; i < 33; ++i) EXPECT_EQ(contenders_[i]->contender.acquisitions(), 1U);
@@ -153,13 +154,13 @@ TEST_F(ZooKeeperQueue, AnOwnerWhoseNodeIsRemovedStepsDownAndQueuesUpAnew) {
   EXPECT_TRUE(owner.contender.wait_for_releases(1, scaled(2s)));
   EXPECT_EQ(owner.losses(LossReason::revoked), 1U);
   EXPECT_TRUE(next.contender.wait_for_acquisitions(1, scaled(2s)));
-  EXPECT_GT(next.service->fencing_token(), token);
+  EXPECT_TRUE(support::grows(token, next.service->fencing_token()));
   wait_for_line(2);
   EXPECT_THAT(line(), ElementsAre(next.service->contender_id(), owner.service->contender_id()));
 
   next.service->stop();
   EXPECT_TRUE(owner.contender.wait_for_acquisitions(2, scaled(2s)));
-  EXPECT_GT(owner.service->fencing_token(), next.service->fencing_token());
+  EXPECT_TRUE(support::grows(next.service->fencing_token(), owner.service->fencing_token()));
 }
 
 TEST_F(ZooKeeperQueue, AWaiterWhoseNodeIsRemovedQueuesUpAnewAndLosesNothing) {
@@ -224,7 +225,7 @@ TEST_F(ZooKeeperQueue, OneIdInTwoSessionsMakesNoTwoOwners) {
 
   owner.service->stop();
   EXPECT_TRUE(twin.contender.wait_for_acquisitions(1, scaled(20s)));
-  EXPECT_GT(twin.service->fencing_token(), owner.service->fencing_token());
+  EXPECT_TRUE(support::grows(owner.service->fencing_token(), twin.service->fencing_token()));
 }
 
 TEST_F(ZooKeeperQueue, TwoContendersOfOneFactoryTakeTurns) {

@@ -12,6 +12,7 @@
 
 #include "sim/play.hpp"
 #include "sim/trace.hpp"
+#include "support/safety.hpp"
 
 namespace simba::sim {
 namespace {
@@ -196,7 +197,7 @@ int run_seed(std::uint64_t seed, bool trace) {
                in_seconds(outcome.worst_gap), in_seconds(outcome.owner_bound));
     return leave(0, outcome);
   }
-  fmt::print("BROKEN: {}: {}\n", name_of(outcome.rule), outcome.what);
+  fmt::print("{}BROKEN: {}: {}\n", support::safety_violation, name_of(outcome.rule), outcome.what);
   return leave(1, outcome);
 }
 
@@ -219,8 +220,8 @@ int run_hours(const Order& order) {
     const Outcome outcome = play(seed, threads, false);
     total.add(outcome);
     if (outcome.rule == Rule::none) continue;
-    fmt::print("BROKEN: seed {}: {}: {}\nsee: simba-sim --seed {} --trace\n", seed,
-               name_of(outcome.rule), outcome.what, seed);
+    fmt::print("{}BROKEN: seed {}: {}: {}\nsee: simba-sim --seed {} --trace\n",
+               support::safety_violation, seed, name_of(outcome.rule), outcome.what, seed);
     return leave(1, outcome);
   }
   const double seconds = seconds_since(began);

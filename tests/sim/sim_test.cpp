@@ -21,6 +21,7 @@
 #include "sim/play.hpp"
 #include "sim/server.hpp"
 #include "sim/threads.hpp"
+#include "support/safety.hpp"
 #include "support/temporary_folder.hpp"
 
 namespace simba::sim {
@@ -99,7 +100,8 @@ TEST(Simulation, NoRuleIsBrokenInAHandfulOfSeeds) {
   std::size_t ownerships = 0;
   for (std::uint64_t seed = 1; seed <= 60; ++seed) {
     const Outcome outcome = play(seed, threads, false);
-    ASSERT_EQ(outcome.rule, Rule::none) << "seed " << seed << ": " << outcome.what;
+    ASSERT_EQ(outcome.rule, Rule::none)
+        << support::safety_violation << "seed " << seed << ": " << outcome.what;
     ASSERT_FALSE(outcome.stuck);
     ownerships += outcome.ownerships;
     for (std::size_t i = 0; i < fault_kinds; ++i) faults.at(i) += outcome.faults.at(i);

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "soak/options.hpp"
+#include "support/safety.hpp"
 
 namespace simba::soak {
 namespace {
@@ -113,13 +114,14 @@ std::string Ledger::faults() const {
   std::string text;
   const Header& all = header();
   if (all.overlaps > 0) {
-    text += fmt::format("{} ownerships began while another lasted, e.g. of {}, {:.1f} ms early\n",
-                        all.overlaps.load(), mutex_name(all.mutex),
+    text += fmt::format("{}{} ownerships began while another lasted, e.g. of {}, {:.1f} ms early\n",
+                        support::safety_violation, all.overlaps.load(), mutex_name(all.mutex),
                         static_cast<double>(all.early) / 1e6);
   }
   if (all.falls > 0) {
-    text += fmt::format("{} tokens did not grow, e.g. of {}: {} after {}\n", all.falls.load(),
-                        mutex_name(all.mutex), all.after.load(), all.before.load());
+    text += fmt::format("{}{} tokens did not grow, e.g. of {}: {} after {}\n",
+                        support::safety_violation, all.falls.load(), mutex_name(all.mutex),
+                        all.after.load(), all.before.load());
   }
   std::uint64_t lost = 0;
   for (std::size_t i = 0; i < mutexes(); ++i) {
@@ -128,7 +130,8 @@ std::string Ledger::faults() const {
     const std::uint64_t excused = one.cut_short + (is_dead(one.updating) ? 1U : 0U);
     lost += missing - std::min(missing, excused);
   }
-  if (lost > 0) text += fmt::format("{} updates of counters were lost\n", lost);
+  if (lost > 0)
+    text += fmt::format("{}{} updates of counters were lost\n", support::safety_violation, lost);
   return text;
 }
 

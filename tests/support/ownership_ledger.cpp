@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "support/safety.hpp"
+
 namespace simba::support {
 
 std::size_t OwnershipLedger::begin(const std::string& owner, FencingToken token, LocalTime at) {
@@ -69,13 +71,13 @@ std::string OwnershipLedger::contradictions(std::chrono::nanoseconds tolerated) 
     const auto& after = sorted[i];
     if (after.first <= before.last && before.last - after.first >= tolerated) {
       fmt::format_to(std::back_inserter(text),
-                     "{} (token {}) still owned {:.1f} ms after {} (token {}) did\n", before.owner,
-                     before.token, milliseconds(before.last - after.first), after.owner,
-                     after.token);
+                     "{}{} (token {}) still owned {:.1f} ms after {} (token {}) did\n",
+                     safety_violation, before.owner, before.token,
+                     milliseconds(before.last - after.first), after.owner, after.token);
     }
     if (after.token <= before.token) {
-      fmt::format_to(std::back_inserter(text), "{} got token {} after {} had {}\n", after.owner,
-                     after.token, before.owner, before.token);
+      fmt::format_to(std::back_inserter(text), "{}{} got token {} after {} had {}\n",
+                     safety_violation, after.owner, after.token, before.owner, before.token);
     }
   }
   return text;

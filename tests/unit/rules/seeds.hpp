@@ -7,6 +7,7 @@
 
 #include <gtest/gtest.h>
 
+#include "support/safety.hpp"
 #include "unit/rules/outcome.hpp"
 
 namespace simba::rules {
@@ -27,7 +28,7 @@ void expect_sound(Play play) {
   for (std::uint64_t seed = 1; seed <= sound_seeds; ++seed) {
     const Outcome outcome = play(seed);
     ASSERT_EQ(outcome.fault, Outcome::Fault::none)
-        << "seed " << seed << ": " << outcome.what << "\n"
+        << support::safety_violation << "seed " << seed << ": " << outcome.what << "\n"
         << outcome.story;
     ownerships += outcome.ownerships;
   }

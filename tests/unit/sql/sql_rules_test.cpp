@@ -15,6 +15,7 @@
 #include "simba/testkit/manual_runtime.hpp"
 #include "simba/testkit/recording_contender.hpp"
 #include "sql/rows.hpp"
+#include "support/safety.hpp"
 
 namespace simba::sql {
 namespace {
@@ -179,8 +180,8 @@ TEST(SqlRules, LateStaleAndLostStatementsNeverMakeTwoOwners) {
   std::size_t ownerships = 0;
   for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
     const RulesOutcome outcome = play(seed, Rules::as_they_are);
-    EXPECT_FALSE(outcome.two_owners) << "seed " << seed;
-    EXPECT_TRUE(outcome.tokens_grow) << "seed " << seed;
+    EXPECT_FALSE(outcome.two_owners) << support::safety_violation << "seed " << seed;
+    EXPECT_TRUE(outcome.tokens_grow) << support::safety_violation << "seed " << seed;
     ownerships += outcome.ownerships;
   }
   EXPECT_GT(ownerships, 5 * seeds) << "it must change hands, or nothing is shown";

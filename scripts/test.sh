@@ -1,0 +1,101 @@
+#!/usr/bin/env bash
+# Runs ctest; a test that fails is run once more, alone. Usage: scripts/test.sh <options of ctest>
+# A test that then passes has failed for lack of time on a busy machine, and is only named at the
+# end: "failed once, passed alone". More than two of these fail the run all the same.
+# A test that prints SAFETY-VIOLATION has seen a broken rule of safety (two owners, a token that
+# does not grow, a lost update, a callback after stop). It gets no second chance.
+# The last line is always "N passed, N failed"; skipped tests count as passed, as for ctest.
+set -uo pipefail
+
+safety=SAFETY-VIOLATION
+most_flaky=2
+most_again=10 # with more, it is not the machine
+
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+mkfifo "$work/pipe"
+
+# What runs in its servers' name ends them when it is gone itself: see tests/support/supervisor.
+child=
+stop() {
+  trap '' INT TERM HUP
+  if [ -n "$child" ]; then
+    kill -STOP "$child" # it starts nothing more
+    # shellcheck disable=SC2046
+    kill -TERM $(cat /proc/"$child"/task/*/children)
+    kill -KILL "$child"
+  fi 2>/dev/null
+  echo "test: interrupted" >&2
+  exit 130
+}
+trap stop INT TERM HUP
+
+# run_ctest <log> <lines to hide> <option ...>: leaves the whole output in the log.
+run_ctest() {
+  local log=$1 hidden=$2 printer status
+  shift 2
+  tee "$log" <"$work/pipe" | grep --line-buffered -Ev "$hidden" &
+  printer=$!
+  # In the background it would ignore the interrupt key, and so would all tests.
+  env --default-signal=INT,QUIT ctest --output-on-failure "$@" >"$work/pipe" 2>&1 </dev/null &
+  child=$!
+  wait "$child"
+  status=$?
+  child=
+  wait "$printer"
+  return $status
+}
+
+# The count of ctest is hidden where it is not the last word.
+run_ctest "$work/log" '^[0-9]{1,2}% tests passed, ' "$@"
+status=$?
+read -r failures total < <(
+  sed -En 's/^[0-9]+% tests passed, ([0-9]+) tests? failed out of ([0-9]+)$/\1 \2/p' "$work/log"
+)
+if [ "${total:-0}" -eq 0 ] || { [ $status -ne 0 ] && [ "$failures" -eq 0 ]; }; then
+  echo "test: ctest ended with code $status" >&2
+  exit $((status == 0 ? 1 : status))
+fi
+
+# Lines "   7 - Suite.Name (Failed)", and the numbers of those whose output has the word.
+mapfile -t failed < <(
+  sed -En '/^The following tests FAILED:/,$ s/^[[:space:]]+[0-9]+ - (.*) \([^()]*\)[^()]*$/\1/p' "$work/log"
+)
+mapfile -t unsafe < <(
+  awk -v word="$safety" '
+    /^ *[0-9]+\/[0-9]+ Test +#[0-9]+: / { sub(/^[^#]*#/, ""); number = $0 + 0 }
+    index($0, word) { found[number] = 1 }
+    /^The following tests FAILED:/ { listed = 1 }
+    listed && ($1 + 0 in found) && $2 == "-" {
+      sub(/^[[:space:]]*[0-9]+ - /, ""); sub(/ \([^()]*\)[^()]*$/, ""); print
+    }' "$work/log"
+)
+
+is_unsafe() {
+  local name
+  for name in "${unsafe[@]}"; do [ "$name" != "$1" ] || return 0; done
+  return 1
+}
+
+flaky=()
+if [ ${#failed[@]} -le $most_again ]; then
+  for name in "${failed[@]}"; do
+    is_unsafe "$name" && continue
+    echo "== once more, alone: $name"
+    pattern=$(sed 's/[][\\.^$*+?|()]/\\&/g' <<<"$name")
+    run_ctest "$work/again" '^[0-9]+% tests passed, ' "$@" --parallel 1 -R "^$pattern\$" &&
+      flaky+=("$name")
+    ! grep -qF "$safety" "$work/again" || unsafe+=("$name")
+  done
+fi
+
+echo
+[ ${#unsafe[@]} -eq 0 ] || printf '%s: %s\n' "$safety" "${unsafe[@]}"
+[ ${#flaky[@]} -eq 0 ] || printf 'failed once, passed alone: %s\n' "${flaky[@]}"
+if [ ${#flaky[@]} -gt $most_flaky ]; then
+  echo "test: ${#flaky[@]} tests failed once; more than $most_flaky are too many"
+else
+  failures=$((failures - ${#flaky[@]}))
+fi
+echo "$((total - failures)) passed, $failures failed"
+[ "$failures" -eq 0 ]

@@ -1,0 +1,169 @@
+#!/usr/bin/env bash
+# Tests of scripts/test.sh, on small projects of ctest that are made here.
+# Usage: test_sh_test.sh <sources> <simba-test-server> <test>
+set -uo pipefail
+sources=$1 server=$2 test=$3
+
+project=$(mktemp -d)
+trap 'rm -rf "$project"' EXIT
+
+fail() {
+  printf '%s\n' "$1" '---- the output:' >&2
+  cat "$project/output" >&2
+  exit 1
+}
+
+# add <name> <script of the shell>: it finds how often it runs in $run.
+add() {
+  local file=$project/script-$((++scripts))
+  printf 'echo >>"%s.runs"; run=$(wc -l <"%s.runs")\n%s\n' "$file" "$file" "$2" >"$file"
+  echo "add_test([=[$1]=] sh \"$file\")" >>"$project/CTestTestfile.cmake"
+}
+scripts=0
+
+run() {
+  "$sources/scripts/test.sh" --test-dir "$project" --parallel 4 "$@" >"$project/output" 2>&1
+  code=$?
+}
+
+runs() { [ ! -e "$project/script-$1.runs" ] && echo 0 || wc -l <"$project/script-$1.runs"; }
+says() { grep -qF -- "$1" "$project/output" || fail "it does not say: $1"; }
+says_not() { ! grep -qF -- "$1" "$project/output" || fail "it says: $1"; }
+ends_with() { [ "$(tail -n 1 "$project/output")" = "$1" ] || fail "it does not end with: $1"; }
+code_is() { [ "$code" -eq "$1" ] || fail "it ended with code $code, not $1"; }
+runs_are() { [ "$(runs "$1")" -eq "$2" ] || fail "script $1 was run $(runs "$1") times, not $2"; }
+
+AllPass() {
+  add One 'exit 0'
+  add Two 'echo SAFETY-VIOLATION, which a test of a checker wants to see'
+  run
+  code_is 0
+  says '100% tests passed, 0 tests failed out of 2'
+  says_not 'SAFETY-VIOLATION'
+  ends_with '2 passed, 0 failed'
+}
+
+OneThatFailsOncePassesAndIsNamed() {
+  add Good 'exit 0'
+  add 'Suite/Odd.Name[1]/a+b (c)' '[ "$run" -gt 1 ]'
+  run
+  code_is 0
+  runs_are 1 1
+  runs_are 2 2
+  says 'failed once, passed alone: Suite/Odd.Name[1]/a+b (c)'
+  says_not '% tests passed'
+  ends_with '2 passed, 0 failed'
+}
+
+TheSecondRunIsAlone() {
+  local alone="[ \"\$run\" -gt 1 ] || exit 1; mkdir '$project/busy' && sleep 0.3 && rmdir '$project/busy'"
+  add One "$alone"
+  add Two "$alone"
+  run
+  code_is 0
+  ends_with '2 passed, 0 failed'
+}
+
+OneThatFailsTwiceFails() {
+  add Good 'exit 0'
+  add Bad 'echo the reason; exit 1'
+  run
+  code_is 1
+  runs_are 2 2
+  says 'the reason'
+  says_not 'failed once'
+  ends_with '1 passed, 1 failed'
+}
+
+ABrokenRuleOfSafetyHasNoSecondChance() {
+  add Good 'exit 0'
+  add Bad 'echo "x SAFETY-VIOLATION: two owners"; [ "$run" -gt 1 ]'
+  add Slow '[ "$run" -gt 1 ]'
+  run
+  code_is 1
+  runs_are 2 1
+  runs_are 3 2
+  says 'SAFETY-VIOLATION: Bad'
+  says_not 'SAFETY-VIOLATION: Slow'
+  says 'failed once, passed alone: Slow'
+  ends_with '2 passed, 1 failed'
+}
+
+ARuleThatBreaksInTheSecondRunIsNamed() {
+  add Bad '[ "$run" -eq 1 ] || echo "SAFETY-VIOLATION: two owners"; exit 1'
+  run
+  code_is 1
+  says 'SAFETY-VIOLATION: Bad'
+  ends_with '0 passed, 1 failed'
+}
+
+MoreThanTwoThatFailOnceFail() {
+  add Good 'exit 0'
+  local i
+  for i in 1 2 3; do add "Flaky$i" '[ "$run" -gt 1 ]'; done
+  run
+  code_is 1
+  for i in 1 2 3; do says "failed once, passed alone: Flaky$i"; done
+  ends_with '1 passed, 3 failed'
+}
+
+OptionsOfTheFirstRunDoNotWidenTheSecond() {
+  add Some.One 'exit 0'
+  add Some.Two '[ "$run" -gt 1 ]'
+  add Other 'exit 1'
+  run -R Some
+  code_is 0
+  runs_are 1 1
+  runs_are 3 0
+  ends_with '2 passed, 0 failed'
+}
+
+NoTestsAreNoSuccess() {
+  add One 'exit 0'
+  run -R nothing
+  [ "$code" -ne 0 ] || fail 'it has succeeded'
+}
+
+# Only the script itself is told: not ctest, not the test, not the server.
+InterruptedItLeavesNothingBehind() {
+  add Long "echo \$\$ >'$project/pid.new'; mv '$project/pid.new' '$project/pid'; exec sleep 600"
+  cat >>"$project/CTestTestfile.cmake" <<END
+add_test(start "$server" start redis "$project/server")
+add_test(stop "$server" stop "$project/server")
+set_tests_properties(start PROPERTIES FIXTURES_SETUP server)
+set_tests_properties(stop PROPERTIES FIXTURES_CLEANUP server)
+set_tests_properties(Long PROPERTIES FIXTURES_REQUIRED server)
+END
+  "$sources/scripts/test.sh" --test-dir "$project" >"$project/output" 2>&1 &
+  local script=$! pid supervisor gone tries
+  for ((tries = 0; tries < 600; ++tries)); do
+    [ ! -e "$project/pid" ] || break
+    sleep 0.1
+  done
+  [ -e "$project/pid" ] || fail 'the test was not started'
+  pid=$(<"$project/pid")
+  read -r supervisor _ <"$project/server/pid"
+  kill -TERM "$script"
+  wait "$script"
+  code=$?
+  code_is 130
+  for gone in "$pid" "$supervisor"; do
+    for ((tries = 0; tries < 600; ++tries)); do
+      [ -e "/proc/$gone" ] || continue 2
+      sleep 0.1
+    done
+    fail "process $gone is left"
+  done
+}
+
+TheCheckersUseItsWord() {
+  : >"$project/output"
+  local word file
+  word=$(sed -n 's/^safety=//p' "$sources/scripts/test.sh")
+  [ "$word" = SAFETY-VIOLATION ] || fail "its word is $word"
+  for file in tests/support/safety.hpp testkit/contract_support.hpp; do
+    grep -qF "$word" "$sources/$file" || fail "$file has another"
+  done
+}
+
+"$test"
