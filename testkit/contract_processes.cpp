@@ -12,6 +12,7 @@
 #include "contract_member.hpp"
 #include "contract_process.hpp"
 #include "simba/locker/simba_locker.hpp"
+#include "simba/testkit/served_time.hpp"
 
 namespace simba::testkit::detail {
 namespace {
@@ -66,12 +67,15 @@ void ten_processes_never_own_at_the_same_time_and_lose_no_update(Contract& contr
     children.push_back(
         Child::worker(contract, mutex, contract.calm_lease(), rounds, folder.path().string()));
   }
+  bool all_done = true;
   for (Child& child : children) {
-    EXPECT_EQ(child.wait(4 * contract.patience()), 0);
+    const auto code = child.wait(4 * contract.patience());
+    EXPECT_EQ(code, 0);
+    all_done = all_done && code == 0;
   }
   long long count = 0;
   std::ifstream{folder.path() / "count"} >> count;
-  EXPECT_EQ(count, processes * rounds);
+  EXPECT_EQ(count, processes * rounds) << (all_done ? safety_violation : "") << "lost updates";
   const auto visits = read_visits(folder.path() / "visits");
   EXPECT_EQ(visits.size(), static_cast<std::size_t>(processes * rounds));
   EXPECT_EQ(contradiction(visits), "");
@@ -94,7 +98,7 @@ void a_killed_process_is_taken_over_within_the_bound(Contract& contract) {
   EXPECT_EQ(owner.wait(contract.patience()), -SIGKILL);
   ASSERT_TRUE(waiter.has_acquired());
   EXPECT_LE(waiter.acquired_at() - killed_at, bound);
-  EXPECT_GT(waiter.tokens().back(), token);
+  EXPECT_TRUE(grows(token, waiter.tokens().back()));
 }
 
 void a_paused_process_is_not_owner_on_waking(Contract& contract) {
@@ -136,9 +140,10 @@ void a_release_reaches_a_waiter_in_another_process_within_the_bound(Contract& co
     waiter.start();
     ASSERT_TRUE(contract.eventually([&] { return waiter.service().has_owner(); }));
     const LocalTime begun = contract.now();
+    const ServedTime time;
     owner.say(std::string{close_request});
     ASSERT_TRUE(waiter.has_acquired());
-    span = waiter.acquired_at() - begun;
+    span = std::min<std::chrono::nanoseconds>(time.now(), waiter.acquired_at() - begun);
     EXPECT_EQ(owner.line(), closed_word);
   }
   std::sort(spans.begin(), spans.end());

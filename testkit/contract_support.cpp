@@ -85,14 +85,17 @@ Cuttable Contract::cuttable_factory(const engine::ContentionOptions& options) co
 
 bool Contract::within(nanoseconds span, const std::function<bool()>& condition) const {
   constexpr milliseconds pause{1};
-  const LocalTime deadline = now() + span;
-  while (!condition()) {
-    if (now() >= deadline) {
+  for (nanoseconds left = span;;) {
+    const LocalTime begin = now();
+    if (condition()) {
+      return true;
+    }
+    left -= now() - begin + pause;
+    if (left < pause) {
       return condition();
     }
     std::this_thread::sleep_for(pause);
   }
-  return true;
 }
 
 }  // namespace simba::testkit::detail

@@ -3,7 +3,6 @@
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
-#include <functional>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -14,6 +13,7 @@
 #include <gtest/gtest.h>
 
 #include "process/cli_fixture.hpp"
+#include "support/safety.hpp"
 
 namespace simba {
 namespace {
@@ -95,7 +95,8 @@ TEST_F(CliRun, LosesNoUpdateOfTwentyProcessesThatCount) {
     }
   }
   for (auto& program : programs) EXPECT_EQ(program->wait(), 0) << program->err();
-  EXPECT_EQ(support::content_of(counter), std::to_string(processes * rounds) + "\n");
+  EXPECT_EQ(support::content_of(counter), std::to_string(processes * rounds) + "\n")
+      << (HasFailure() ? "" : support::safety_violation) << "lost updates";
 }
 
 TEST_F(CliRun, GivesUpAtOnceWhenItIsToAskOnlyOnce) {
@@ -110,20 +111,26 @@ TEST_F(CliRun, GivesUpAtOnceWhenItIsToAskOnlyOnce) {
 TEST_F(CliRun, WhatOthersCallThemselvesDoesNotSteerTheTerminal) {
   CliProgram holder{script("echo held; exec sleep 600", {"--id", "\x1b[31mholder"})};
   ASSERT_TRUE(holder.says("held"));
-  CliProgram other{script("echo ran", {"--timeout", "1200ms"})};
-  EXPECT_EQ(other.wait(), 75);
-  EXPECT_THAT(other.err(), HasSubstr("owned by \\x1b[31mholder\n"));
-  EXPECT_THAT(other.err(), HasSubstr("; \\x1b[31mholder owns it\n"));
+  CliProgram waiting{script("echo ran")};
+  EXPECT_TRUE(waiting.notes("owned by \\x1b[31mholder\n")) << waiting.err();
+  CliProgram hasty{script("echo ran", {"--timeout", "0"})};
+  EXPECT_EQ(hasty.wait(), 75);
+  EXPECT_THAT(hasty.err(), HasSubstr("; \\x1b[31mholder owns it\n"));
 }
 
 TEST_F(CliRun, SaysAfterASecondForWhomItWaits) {
   CliProgram holder{script("echo held; exec sleep 600", {"--id", "holder"})};
   ASSERT_TRUE(holder.says("held"));
-  CliProgram other{script("echo ran", {"--timeout", "1500ms"})};
-  EXPECT_EQ(other.wait(), 75);
-  EXPECT_EQ(other.err(),
-            "simba: waiting for mutex \"m\", owned by holder\n"
-            "simba: mutex \"m\" was not acquired within 1.5 s; holder owns it\n");
+  const auto begun = support::now();
+  CliProgram other{script("echo ran")};
+  ASSERT_TRUE(other.notes("\n"));
+  EXPECT_GE(support::now() - begun, std::chrono::seconds{1});
+  EXPECT_EQ(other.err(), "simba: waiting for mutex \"m\", owned by holder\n");
+  CliProgram hasty{script("echo ran", {"--timeout", "1500ms"})};
+  EXPECT_EQ(hasty.wait(), 75);
+  EXPECT_THAT(
+      hasty.err(),
+      testing::EndsWith("simba: mutex \"m\" was not acquired within 1.5 s; holder owns it\n"));
 }
 
 TEST_F(CliRun, PrintsEventsAsObjectsOnStandardErrorWhenAsked) {
@@ -179,7 +186,10 @@ TEST_F(CliRun, EndsWhatTheCommandLeavesBehind) {
 }
 
 TEST_F(CliRun, WaitsALittleForWhatTheCommandLeavesBehind) {
-  CliProgram program{script("(sleep 0.2; echo late) & exit 4")};
+  // The one that is left sees the end of the other by the end of its input.
+  const std::string fifo = (folder.path() / "fifo").string();
+  CliProgram program{script("mkfifo " + fifo + "; (read end <" + fifo +
+                            "; sleep 0.1; echo late) & exec 3>" + fifo + "; exit 4")};
   EXPECT_EQ(program.wait(), 4);
   EXPECT_EQ(program.out(), "late\n");
   EXPECT_EQ(program.err(), "");
@@ -283,33 +293,41 @@ TEST_F(CliRun, AsFirstProcessOfAContainerItReapsOrphans) {
       << "its guardian, and a zombie";
 }
 
-/// How long the fastest of some runs took: what the machine does besides hardly counts.
-std::chrono::microseconds fastest(const std::function<void()>& run) {
-  auto least = std::chrono::microseconds::max();
-  for (int i = 0; i < 60; ++i) {
+/// How long the fastest of its runs took: what the machine does besides hardly counts.
+class Fastest {
+ public:
+  explicit Fastest(std::string command) : command_{std::move(command)} {}
+
+  void run() {
     const auto begun = support::now();
-    run();
-    least = std::min(least,
-                     std::chrono::duration_cast<std::chrono::microseconds>(support::now() - begun));
+    EXPECT_EQ(std::system(command_.c_str()), 0);  // NOLINT
+    least_ = std::min(
+        least_, std::chrono::duration_cast<std::chrono::microseconds>(support::now() - begun));
   }
-  return least;
-}
+
+  std::chrono::microseconds least() const noexcept { return least_; }
+
+ private:
+  const std::string command_;
+  std::chrono::microseconds least_ = std::chrono::microseconds::max();
+};
 
 TEST_F(CliRun, TakesLessThanThirtyMillisecondsMoreThanFlock) {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
   GTEST_SKIP() << "a sanitizer is what would be measured";
 #endif
-  const std::string flock = "flock " + (folder.path() / "lock").string() + " true";
-  const std::string simba =
-      std::string{SIMBA_TEST_COMMAND} + " run -m m -b sqlite:" + database.string() + " -- true";
-  const auto run = [](const std::string& command) {
-    return [command] { EXPECT_EQ(std::system(command.c_str()), 0); };  // NOLINT
-  };
-  const auto theirs = fastest(run(flock));
-  const auto ours = fastest(run(simba));
-  RecordProperty("flock_us", static_cast<int>(theirs.count()));
-  RecordProperty("simba_us", static_cast<int>(ours.count()));
-  EXPECT_LT((ours - theirs).count(), 30'000);
+  Fastest theirs{"flock " + (folder.path() / "lock").string() + " true"};
+  Fastest ours{std::string{SIMBA_TEST_COMMAND} + " run -m m -b sqlite:" + database.string() +
+               " -- true"};
+  // One that takes longer by itself never gets there; on a busy machine it takes a few more.
+  int rounds = 0;
+  EXPECT_TRUE(support::eventually([&] {
+    theirs.run();
+    ours.run();
+    return ++rounds >= 20 && ours.least() - theirs.least() < std::chrono::milliseconds{30};
+  }));
+  RecordProperty("flock_us", static_cast<int>(theirs.least().count()));
+  RecordProperty("simba_us", static_cast<int>(ours.least().count()));
 }
 
 TEST_F(CliRun, UsesADatabaseInTheStateFolderOfTheUserByDefault) {

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "process/mysql_console.hpp"
+#include "simba/testkit/served_time.hpp"
 #include "support/fault_proxy.hpp"
 #include "support/patience.hpp"
 #include "support/servers.hpp"
@@ -15,6 +16,7 @@ namespace {
 using sql::Change;
 using support::FaultProxy;
 using support::scaled;
+using testkit::ServedTime;
 
 class MySqlFault : public ::testing::TestWithParam<TlsMode> {
  protected:
@@ -51,21 +53,21 @@ class MySqlFault : public ::testing::TestWithParam<TlsMode> {
 
 TEST_P(MySqlFault, AServerThatFallsSilentIsATimeOutAndNothingWaitsForItAfterwards) {
   proxy.black_hole();
-  const auto before = sql::real_now();
+  const ServedTime time;
   const Error error = change_error(100ms);
   EXPECT_EQ(error.kind(), ErrorKind::timeout) << error.what();
   EXPECT_FALSE(session->usable());
   session.reset();
-  EXPECT_LT(sql::real_now() - before, scaled(400ms));
+  EXPECT_LT(time.now(), scaled(400ms));
 }
 
 TEST_P(MySqlFault, AServerThatDoesNotAnswerAConnectIsATimeOut) {
   proxy.black_hole();
-  const auto before = sql::real_now();
+  const ServedTime time;
   const Error error =
       error_of([&] { client->database.connect(sql::real_now() + 100ms, client->closing); });
   EXPECT_EQ(error.kind(), ErrorKind::timeout) << error.what();
-  EXPECT_LT(sql::real_now() - before, scaled(400ms));
+  EXPECT_LT(time.now(), scaled(400ms));
 }
 
 TEST_P(MySqlFault, AConnectIsGivenUpWhenTheStoreCloses) {
@@ -102,12 +104,11 @@ TEST_P(MySqlFault, AFeedOnASilentServerKeepsItsTimes) {
   const sql::Wakeup wakeup;
   feed->wait({mutex}, sql::real_now() + 100ms, wakeup);
   proxy.black_hole();
-  auto before = sql::real_now();
-  feed->wait({mutex, mutex + "-2"}, before + 100ms, wakeup);
-  EXPECT_LT(sql::real_now() - before, scaled(300ms));
-  before = sql::real_now();
-  feed.reset();
-  EXPECT_LT(sql::real_now() - before, scaled(200ms));
+  EXPECT_LT(ServedTime::taken_by([&] {
+              feed->wait({mutex, mutex + "-2"}, sql::real_now() + 100ms, wakeup);
+            }),
+            scaled(300ms));
+  EXPECT_LT(ServedTime::taken_by([&] { feed.reset(); }), scaled(200ms));
 }
 
 INSTANTIATE_TEST_SUITE_P(Modes, MySqlFault, ::testing::Values(TlsMode::off, TlsMode::encrypt),
@@ -152,11 +153,11 @@ TEST(MySqlHandshake, OneThatIsNotGoneOnWithEndsInTime) {
   options.tls.mode = TlsMode::encrypt;
   options.sql.connect_timeout = 400ms;
   Client client{options};
-  const auto before = sql::real_now();
+  const ServedTime time;
   const Error error =
       error_of([&] { client.database.connect(sql::real_now() + 400ms, client.closing); });
   EXPECT_TRUE(error.passes()) << error.what();
-  EXPECT_LT(sql::real_now() - before, scaled(1'800ms));  // the library counts in seconds
+  EXPECT_LT(time.now(), scaled(1'800ms));  // the library counts in seconds
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "process/mysql_console.hpp"
+#include "simba/testkit/served_time.hpp"
 #include "support/patience.hpp"
 
 namespace simba::mysql::test {
@@ -12,6 +13,7 @@ namespace {
 using sql::Ask;
 using sql::Change;
 using sql::Row;
+using testkit::ServedTime;
 
 class MySqlSession : public ::testing::Test {
  protected:
@@ -25,9 +27,29 @@ class MySqlSession : public ::testing::Test {
     console.run(fmt::format("UPDATE simba_mutex SET {} WHERE mutex = '{}'", assignments, mutex));
   }
 
+  /// Has the console lock the row until it ends its transaction.
+  void lock_row() {
+    console.run("START TRANSACTION");
+    console.run(fmt::format("SELECT * FROM simba_mutex WHERE mutex = '{}' FOR UPDATE", mutex));
+  }
+
+  /// Waits until somebody waits for what the console has locked. Needs no turn of the console.
+  testing::AssertionResult someone_waits_for_row() const {
+    Console other{options()};
+    const std::string waits = fmt::format(
+        "SELECT COUNT(*) FROM information_schema.innodb_lock_waits w "
+        "JOIN information_schema.innodb_trx t ON t.trx_id = w.blocking_trx_id "
+        "WHERE t.trx_mysql_thread_id = {}",
+        console_number);
+    return support::eventually([&] { return other.value(waits) != "0"; })
+               ? testing::AssertionSuccess()
+               : testing::AssertionFailure() << "nobody waits";
+  }
+
   Client client{options()};
   std::unique_ptr<sql::Session> session = client.connect();
   Console console{options()};
+  const std::string console_number = console.value("SELECT CONNECTION_ID()");
   std::string mutex = unique("mutex");
 };
 
@@ -175,11 +197,10 @@ TEST_F(MySqlSession, NamesThatDifferInCaseAccentOrTrailingSpaceAreDifferent) {
 
 TEST_F(MySqlSession, AStatementThatWasHeldUpDoesNotShortenALaterLease) {
   acquire("me");
-  console.run("START TRANSACTION");
-  console.run(fmt::format("SELECT * FROM simba_mutex WHERE mutex = '{}' FOR UPDATE", mutex));
+  lock_row();
   Row held_up;
   std::thread late{[&] { held_up = change(*session, Change::guard, ask(mutex, "me")); }};
-  std::this_thread::sleep_for(300ms);
+  EXPECT_TRUE(someone_waits_for_row());
   set("acquired_at = acquired_at + 5000, ttl_at = ttl_at + 5000, "
       "transition_at = transition_at + 5000");
   const auto renewed = std::stoll(console.value(
@@ -214,14 +235,13 @@ TEST_F(MySqlSession, ARowThatAnotherSessionLocksIsUnavailableAndTheOthersGoOn) {
   Client other{hasty};
   const auto blocked = other.connect();
   acquire("me");
-  console.run("START TRANSACTION");
-  console.run(fmt::format("SELECT * FROM simba_mutex WHERE mutex = '{}' FOR UPDATE", mutex));
+  lock_row();
 
-  const auto before = sql::real_now();
+  const ServedTime time;
   const Error error =
       error_of([&] { blocked->change(Change::guard, std::vector{ask(mutex, "me")}, soon()); });
   EXPECT_EQ(error.kind(), ErrorKind::unavailable) << error.what();
-  EXPECT_LT(sql::real_now() - before, support::scaled(1s));
+  EXPECT_LT(time.now(), support::scaled(1s));
   EXPECT_TRUE(blocked->usable());
 
   EXPECT_EQ(change(*blocked, Change::acquire, ask(mutex + "-other", "me")).owner_id, "me");
@@ -232,32 +252,33 @@ TEST_F(MySqlSession, ARowThatAnotherSessionLocksIsUnavailableAndTheOthersGoOn) {
 
 TEST_F(MySqlSession, AnAnswerThatDoesNotComeInTimeBreaksTheSession) {
   acquire("me");
-  console.run("START TRANSACTION");
-  console.run(fmt::format("SELECT * FROM simba_mutex WHERE mutex = '{}' FOR UPDATE", mutex));
+  lock_row();
 
-  const auto before = sql::real_now();
-  const Error error = error_of(
-      [&] { session->change(Change::guard, std::vector{ask(mutex, "me")}, before + 100ms); });
+  const ServedTime time;
+  const Error error = error_of([&] {
+    session->change(Change::guard, std::vector{ask(mutex, "me")}, sql::real_now() + 100ms);
+  });
 
   EXPECT_EQ(error.kind(), ErrorKind::timeout) << error.what();
-  EXPECT_LT(sql::real_now() - before, support::scaled(400ms));
+  EXPECT_LT(time.now(), support::scaled(400ms));
   EXPECT_FALSE(session->usable());
   session.reset();
-  EXPECT_LT(sql::real_now() - before, support::scaled(400ms));
+  EXPECT_LT(time.now(), support::scaled(400ms));
 }
 
 TEST_F(MySqlSession, ARaisedWakeupEndsTheWait) {
   acquire("me");
-  console.run("START TRANSACTION");
-  console.run(fmt::format("SELECT * FROM simba_mutex WHERE mutex = '{}' FOR UPDATE", mutex));
+  lock_row();
+  const ServedTime time;
+  std::atomic<std::chrono::milliseconds> raised_at{};
   std::thread waker{[&] {
-    std::this_thread::sleep_for(100ms);
+    EXPECT_TRUE(someone_waits_for_row());
+    raised_at = time.now();
     client.closing.raise();
   }};
-  const auto before = sql::real_now();
   const Error error = error_of([&] { change(*session, Change::guard, ask(mutex, "me")); });
   EXPECT_EQ(error.kind(), ErrorKind::unavailable) << error.what();
-  EXPECT_LT(sql::real_now() - before, support::scaled(1s));
+  EXPECT_LT(time.now() - raised_at.load(), support::scaled(1s));
   waker.join();
 }
 

@@ -220,8 +220,12 @@ TEST(PostgreSqlSessionOnAServer, ThatIsKilledWhileItWorksIsInDoubt) {
   Console console{options_of(server.location())};
   console.run("BEGIN");
   console.run("SELECT FROM simba_mutex FOR UPDATE");
+  Console watcher{options_of(server.location())};  // a transaction sees one state only
   std::jthread killer{[&] {
-    std::this_thread::sleep_for(200ms);
+    EXPECT_TRUE(support::eventually([&] {
+      return watcher.value(
+                 "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'") != "0";
+    }));
     server.kill();
   }};
 

@@ -11,6 +11,8 @@
 #include "simba/locker/simba_locker.hpp"
 #include "simba/testkit/recording_contender.hpp"
 #include "simba/testkit/recording_retriever.hpp"
+#include "simba/testkit/served_time.hpp"
+#include "support/grows.hpp"
 
 namespace simba::redis::test {
 namespace {
@@ -19,6 +21,7 @@ using support::eventually;
 using support::now;
 using support::scaled;
 using testkit::RecordingContender;
+using testkit::ServedTime;
 
 /// A waiter and its service.
 struct Waiting {
@@ -37,6 +40,9 @@ class RedisQueue : public ::testing::Test {
   std::unique_ptr<MutexServiceFactory> factory() const {
     return make_redis_factory(support::redis_options(location_));
   }
+
+  /// Whom the server has as the owner.
+  std::string owner() { return console_.value({"GET", owner_key(mutex_)}); }
 
   std::string length() { return console_.value({"ZCARD", queue_key(mutex_)}); }
 
@@ -96,11 +102,12 @@ TEST_F(RedisQueue, AWaiterOfAKilledProcessIsPassedOverAtOnce) {
   owner.acquire(scaled(10s));
   process.kill();
   ASSERT_TRUE(eventually([&] { return channels() == 1; })) << "the server has not noticed";
-  const auto begin = now();
+  const ServedTime time;
   owner.close();
+  EXPECT_EQ(this->owner(), last.contender.contender_id()) << "a release grants it to the next";
 
   ASSERT_TRUE(last.contender.wait_for_acquisitions(1, scaled(10s)));
-  EXPECT_LT(now() - begin, scaled(200ms));
+  EXPECT_LT(time.now(), scaled(200ms));
   EXPECT_EQ(ledger.size(), 0U);
   EXPECT_EQ(length(), "0") << "the dead are still in the queue";
 }
@@ -187,10 +194,11 @@ TEST_F(RedisQueue, WaitersGetTheMutexInTheOrderInWhichTheyCame) {
   auto before = owner.fencing_token();
   owner.close();
   for (const auto& waiter : waiters) {
-    const auto begin = now();
+    EXPECT_EQ(this->owner(), waiter->contender.contender_id()) << "a release grants it to the next";
+    const ServedTime time;
     ASSERT_TRUE(waiter->contender.wait_for_acquisitions(1, scaled(10s)));
-    EXPECT_LT(now() - begin, scaled(200ms));
-    EXPECT_GT(waiter->contender.tokens().at(0), before);
+    EXPECT_LT(time.now(), scaled(200ms));
+    EXPECT_TRUE(support::grows(before, waiter->contender.tokens().at(0)));
     before = waiter->contender.tokens().at(0);
     waiter->service->stop();
   }

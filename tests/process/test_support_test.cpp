@@ -13,6 +13,7 @@
 #include <gtest/gtest.h>
 
 #include "simba/memory/memory_factory.hpp"
+#include "simba/testkit/served_time.hpp"
 #include "support/child_process.hpp"
 #include "support/fault_proxy.hpp"
 #include "support/lock_holder.hpp"
@@ -158,6 +159,16 @@ TEST(TalkingProcess, HasAUtf8LocaleWhateverOursIs) {
   TalkingProcess process{{"/bin/sh", "-c", "echo locale $LC_ALL; cat"}};
   ::unsetenv("LC_ALL");  // NOLINT(concurrency-mt-unsafe): one thread
   EXPECT_EQ(process.said("locale"), "locale C.UTF-8");
+}
+
+TEST(ServedTime, StandsStillWhileTheMachineLetsUsNotRun) {
+  const testkit::ServedTime time;
+  const auto begin = now();
+  EXPECT_EQ(std::system("kill -STOP $PPID; sleep 0.5; kill -CONT $PPID"), 0);  // NOLINT: as meant
+  const auto served = time.now();
+  EXPECT_LT(served, now() - begin - 450ms);
+  EXPECT_TRUE(eventually([&] { return time.now() > served + 100ms; }));
+  EXPECT_LE(time.now(), now() - begin) << "it is never ahead";
 }
 
 TEST(OwnershipLedger, FindsTwoOwnersAtOnceAndTokensThatDoNotGrow) {

@@ -19,14 +19,19 @@ std::chrono::milliseconds scaled(std::chrono::milliseconds span) {
 }
 
 bool within(std::chrono::milliseconds limit, const std::function<bool()>& condition) {
-  const auto deadline = now() + scaled(limit);
-  while (!condition()) {
-    if (now() >= deadline) {
+  constexpr std::chrono::milliseconds pause{1};
+  std::chrono::nanoseconds left = scaled(limit);
+  for (;;) {
+    const auto begin = now();
+    if (condition()) {
+      return true;
+    }
+    left -= now() - begin + pause;
+    if (left < pause) {
       return condition();
     }
-    std::this_thread::sleep_for(std::chrono::milliseconds{1});
+    std::this_thread::sleep_for(pause);
   }
-  return true;
 }
 
 bool eventually(const std::function<bool()>& condition) {

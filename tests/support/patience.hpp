@@ -14,7 +14,7 @@ LocalTime now();
 std::chrono::milliseconds scaled(std::chrono::milliseconds span);
 
 /// Waits until `condition` holds, at most `scaled(limit)`, and says whether it does. Looks each
-/// millisecond.
+/// millisecond; a pause in which the machine lets us wait for longer counts as no more than that.
 bool within(std::chrono::milliseconds limit, const std::function<bool()>& condition);
 
 /// The same with a limit far beyond every bound.
