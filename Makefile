@@ -26,8 +26,7 @@ run: setup ## Watch several processes elect a leader, and another take over
 	@scripts/build.sh dev --target simba-command
 	build/bin/simba demo
 
-test: servers build ## Simulate 1,000 hours, and run all tests
-	build/bin/simba-sim --hours 1000
+test: servers build ## Run all tests, among them 1,000 hours of simulation
 	@scripts/test.sh --preset dev --parallel $(TEST_JOBS)
 
 lint: ## Check format, clang-tidy, cppcheck and the headers

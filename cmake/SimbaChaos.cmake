@@ -54,7 +54,7 @@ foreach(entry IN ITEMS Sqlite:sqlite:1 MariaDb:mariadb:2 PostgreSql:postgresql:3
   add_test(NAME Chaos.ShortRoundOn${name}
     COMMAND simba-chaos --store ${store} --seconds 15 --seed ${seed})
   set_tests_properties(Chaos.ShortRoundOn${name} PROPERTIES
-    LABELS chaos TIMEOUT ${chaos_timeout} SKIP_RETURN_CODE 77 PROCESSORS 2)
+    LABELS chaos TIMEOUT ${chaos_timeout} SKIP_RETURN_CODE 77 PROCESSORS 2 COST 90)
 endforeach()
 
 # Whether a sanitizer bears the clocks that contenders see, which make tsan and make asan rely on.

@@ -12,7 +12,17 @@ add_executable(simba-sim "${PROJECT_SOURCE_DIR}/tests/sim/main.cpp")
 simba_compile_options(simba-sim)
 target_link_libraries(simba-sim PRIVATE simba_sim)
 
-# The presets that only instrument leave the mistakes out: they need not be found twice.
+# The presets that only instrument leave the long runs and the mistakes out: they need not be found
+# twice.
 if(CMAKE_BUILD_TYPE STREQUAL "RelWithDebInfo")
   include(SimbaMutations)
+  # 1,000 hours in parts of about 500 seeds. One after another, beside tests that wait: they
+  # keep a processor busy.
+  foreach(part RANGE 1 8)
+    math(EXPR first_seed "(${part} - 1) * 500 + 1")
+    add_test(NAME Simulation.LongRun${part}
+      COMMAND simba-sim --hours 125 --first-seed ${first_seed})
+    set_tests_properties(Simulation.LongRun${part} PROPERTIES
+      LABELS sim TIMEOUT 600 RESOURCE_LOCK simulation COST 100)
+  endforeach()
 endif()

@@ -33,5 +33,5 @@ foreach(product IN ITEMS redis:Redis mariadb:MariaDb)
   add_test(NAME Soak.ShortRoundOn${CMAKE_MATCH_2} COMMAND simba-soak --store ${CMAKE_MATCH_1}
     --mutexes 200 --processes 6 --seconds 12)
   set_tests_properties(Soak.ShortRoundOn${CMAKE_MATCH_2} PROPERTIES
-    LABELS soak TIMEOUT 300 SKIP_RETURN_CODE 77 PROCESSORS 2)
+    LABELS soak TIMEOUT 300 SKIP_RETURN_CODE 77 PROCESSORS 2 COST 90)
 endforeach()
