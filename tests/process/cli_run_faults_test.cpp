@@ -266,6 +266,45 @@ TEST_F(CliRunFaults, AZombieThatNobodyReapsDoesNotKeepTheMutex) {
   ::kill(left, SIGKILL);
 }
 
+/// CMD leaves a job behind, in a group of its own. When CMD is gone a stranger gets its number, and
+/// a group of that number, before the job is ended.
+const std::string with_stranger = R"(
+set -m
+"$0" "$@" >said &
+run=$!
+until n=$(sed -n 's/^cmd //p' said 2>/dev/null) && test -n "$n" && ! test -d "/proc/$n"; do :; done
+for try in 1 2 3 4 5; do
+  echo $((n - 1)) >/proc/sys/kernel/ns_last_pid || exit 77
+  sleep 600 &
+  stranger=$!
+  test "$stranger" = "$n" && break
+  kill -9 "$stranger"
+done
+test "$stranger" = "$n" || exit 77
+wait "$run"
+echo "run $?"
+kill -0 "$stranger" && echo alive || echo gone
+)";
+
+TEST_F(CliRunFaults, AStrangerThatHasGotTheNumberOfItsGroupIsLeftAlone) {
+  Words words{"--pid",
+              "--fork",
+              "--mount-proc",
+              "--kill-child",
+              "bash",
+              "-c",
+              "cd " + folder.path().string() + "; " + with_stranger,
+              SIMBA_TEST_COMMAND};
+  const Words run = line("run", {"--", "bash", "-c", "set -m; sleep 600 & echo cmd $$"});
+  words.insert(words.end(), run.begin(), run.end());
+  CliProgram container{CliProgram::Any::program, "unshare", words};
+  container.wait();
+  if (container.out().empty()) {
+    GTEST_SKIP() << "a number cannot be given again here: " << container.err();
+  }
+  EXPECT_EQ(container.out(), "run 0\nalive\n") << container.err();
+}
+
 TEST_F(CliRunFaults, WhatANestedOneGuardsDoesNotOutliveTheOuterOne) {
   const std::string inner =
       std::string{SIMBA_TEST_COMMAND} + " run -b sqlite:" + database.string() +

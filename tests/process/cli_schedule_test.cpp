@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <csignal>
 #include <string>
+#include <unistd.h>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -103,6 +104,20 @@ TEST_F(CliSchedule, TheCommandMayTakeLongerThanTheLeaseToTidyUpAndNobodyElseRuns
   EXPECT_TRUE(support::eventually(
       [&] { return support::content_of(diary).find("next") != std::string::npos; }));
   EXPECT_THAT(support::content_of(diary), testing::StartsWith("tidy\nnext\n")) << first.err();
+}
+
+TEST_F(CliSchedule, AManagerThatSignalsAllOfItsProcessesEndsTheCommandWithOneSignal) {
+  CliProgram program{schedule("trap 'echo term' TERM; echo cmd $$; while :; do sleep 0.01; done",
+                              {"--drain", "1s"}),
+                     {{"MANAGERPID", std::to_string(::getpid())}}};
+  const pid_t command = program.number("cmd");
+  const pid_t guardian = support::children_of(program.process()).at(0);
+  ::kill(command, SIGTERM);
+  ::kill(guardian, SIGTERM);
+  ASSERT_TRUE(program.says("term"));
+  program.signal(SIGTERM);
+  EXPECT_EQ(program.wait(), 0) << program.err();  // CMD was killed, long after a second TERM
+  EXPECT_EQ(program.out(), "cmd " + std::to_string(command) + "\nterm\n");
 }
 
 TEST_F(CliSchedule, EndsTheCommandWhenTheMutexIsLostAndContendsAgain) {
