@@ -142,6 +142,7 @@ void DelayMonitor::look() {
 // With mutex_ held.
 std::string DelayMonitor::described(const std::vector<const Line*>& waiting, LocalTime now) const {
   std::vector<std::string> waiters;
+  waiters.reserve(waiting.size());
   for (const Line* line : waiting) waiters.push_back(line->who_);
   std::vector<const Line*> busy;
   for (const Line* line : lines_) {
@@ -152,6 +153,7 @@ std::string DelayMonitor::described(const std::vector<const Line*>& waiting, Loc
     return a->running_since_ < b->running_since_;
   });
   std::vector<std::string> blockers;
+  blockers.reserve(busy.size());
   for (const Line* line : busy) {
     blockers.push_back(
         fmt::format("{} for {} s", line->who_, seconds_since(line->running_since_, now)));
