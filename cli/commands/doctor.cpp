@@ -74,14 +74,19 @@ class Examination {
             {"variables", origin.variables}});
   }
 
-  void show_plan(const engine::ContentionPlan& plan) {
-    const engine::WorstCases worst = engine::worst_cases(plan);
+  void show_plan(const engine::ContentionPlan& plan, const engine::WorstCases& worst) {
     line("lease",
          fmt::format("{} ttl + {} transition, renewed {} after the last renewal", to_text(plan.ttl),
                      to_text(plan.transition), to_text(plan.renew_after)));
     line("hand-over", fmt::format("one message; when that is lost, {}",
                                   at_most(worst.hand_over_without_notice)));
-    line("take-over", fmt::format("{} after a crash of the owner", at_most(worst.take_over)));
+    line(
+        "take-over",
+        worst.take_over_when_gone
+            ? fmt::format("at once when the owner's process is gone ({} when no hint of it comes), "
+                          "{} when it hangs",
+                          at_most(*worst.take_over_when_gone), at_most(worst.take_over))
+            : fmt::format("{} after a crash of the owner", at_most(worst.take_over)));
     line("step-down", fmt::format("{} after the last renewal, at least {} before another "
                                   "can own the mutex",
                                   at_most(worst.step_down), to_text(plan.margin)));
@@ -90,6 +95,9 @@ class Examination {
             {"transition_ms", plan.transition.count()},
             {"hand_over_without_notice_ms", rounded_up(worst.hand_over_without_notice).count()},
             {"take_over_ms", rounded_up(worst.take_over).count()},
+            {"take_over_when_gone_ms", worst.take_over_when_gone
+                                           ? Json(rounded_up(*worst.take_over_when_gone).count())
+                                           : Json(nullptr)},
             {"step_down_ms", rounded_up(worst.step_down).count()},
             {"margin_ms", plan.margin.count()},
             {"stop_ms", rounded_up(worst.stop).count()}});

@@ -119,6 +119,11 @@ void Configuration::set(std::string_view key, std::string_view value, std::strin
 
 engine::ContentionPlan Configuration::plan() const { return settings().options()->plan(); }
 
+engine::WorstCases Configuration::worst_cases() const {
+  const auto options = settings().options();
+  return options->make_store()->worst_cases(options->plan());
+}
+
 std::unique_ptr<MutexServiceFactory> Configuration::make_factory(
     const std::shared_ptr<const Runtime>& runtime) const {
   return settings().options()->make_factory(runtime);

@@ -7,6 +7,7 @@
 #include "simba/core/mutex_service_factory.hpp"
 #include "simba/core/runtime.hpp"
 #include "simba/engine/contention_options.hpp"
+#include "simba/engine/lease_store.hpp"
 #include "simba/engine/store_admin.hpp"
 
 namespace simba::config {
@@ -27,8 +28,9 @@ class StoreOptions {
   /// Throws InvalidArgumentError where the options contradict each other.
   virtual engine::ContentionPlan plan() const = 0;
 
-  /// The store's own checks. Starts nothing. Throws Error.
-  virtual void check() const = 0;
+  /// The store itself, for its own checks and for what it says of itself. Starts nothing. Throws
+  /// Error.
+  virtual std::shared_ptr<engine::LeaseStore> make_store() const = 0;
 
   /// `runtime` may be empty.
   virtual std::unique_ptr<MutexServiceFactory> make_factory(

@@ -137,7 +137,7 @@ void StoreSettings::check(std::string_view origin) const {
   const auto complete = options();
   try {
     static_cast<void>(complete->plan());
-    complete->check();
+    static_cast<void>(complete->make_store());
   } catch (const Error& error) {
     const ErrorKind kind =
         error.kind() == ErrorKind::unsupported ? ErrorKind::unsupported : ErrorKind::configuration;

@@ -102,13 +102,21 @@ WorstCases worst_cases(const ContentionPlan& plan) noexcept {
   };
 }
 
-std::string describe(const ContentionPlan& plan) {
-  const WorstCases worst = worst_cases(plan);
+std::string describe(const ContentionPlan& plan) { return describe(plan, worst_cases(plan)); }
+
+std::string describe(const ContentionPlan& plan, const WorstCases& worst) {
+  const std::string gone = worst.take_over_when_gone
+                               ? "take-over when the owner's process is gone: at once, at most " +
+                                     text(*worst.take_over_when_gone) +
+                                     " when no hint of it comes\n"
+                               : std::string{};
   return "lease: " + text(plan.ttl) + " ttl + " + text(plan.transition) + " transition; renewed " +
          text(plan.renew_after) + " after the last renewal\n" +
          "step-down when the store is out of reach: at most " + text(worst.step_down) +
          " after the last renewal, at least " + text(plan.margin) +
-         " before another can own the mutex\n" + "take-over after a crash: at most " +
+         " before another can own the mutex\n" + gone +
+         (gone.empty() ? "take-over after a crash: at most "
+                       : "take-over when the owner hangs: at most ") +
          text(worst.take_over) + "\n" + "hand-over: one message; when it is lost, at most " +
          text(worst.hand_over_without_notice) + "\n" +
          "stop() with the store out of reach: at most " + text(worst.stop) +

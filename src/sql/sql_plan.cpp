@@ -40,6 +40,7 @@ SqlPlan::SqlPlan(const SqlOptions& options, const SqlDefaults& defaults)
       statement_timeout{checked("statement time-out",
                                 options.statement_timeout.value_or(
                                     engine::ContentionPlan{options.contention}.request_timeout),
-                                milliseconds{1})} {}
+                                milliseconds{1})},
+      sees_gone_owners{defaults.sees_gone_owners} {}
 
 }  // namespace simba::sql

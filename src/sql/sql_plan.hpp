@@ -18,6 +18,7 @@ struct SqlPlan {
   std::size_t pool_size;
   std::chrono::milliseconds connect_timeout;
   std::chrono::milliseconds statement_timeout;
+  bool sees_gone_owners;
 };
 
 }  // namespace simba::sql

@@ -1,5 +1,7 @@
 #include "sql/sql_store.hpp"
 
+#include <algorithm>
+#include <chrono>
 #include <cstddef>
 #include <memory>
 #include <mutex>
@@ -69,6 +71,7 @@ class SqlStore final : public engine::LeaseStore, public std::enable_shared_from
            std::shared_ptr<const Runtime> runtime)
       : runtime_{std::move(runtime)},
         poll_interval_{plan.poll_interval},
+        sees_gone_owners_{plan.sees_gone_owners},
         pool_{std::make_shared<StatementPool>(std::move(database), plan, runtime_->log)},
         hub_{std::make_shared<WatchHub>()} {}
 
@@ -84,6 +87,15 @@ class SqlStore final : public engine::LeaseStore, public std::enable_shared_from
   }
 
   NameLimits name_limits() const noexcept override { return {}; }
+
+  /// A hint that is lost costs a look; then it is asked for.
+  engine::WorstCases worst_cases(const engine::ContentionPlan& plan) const override {
+    engine::WorstCases worst = engine::worst_cases(plan);
+    const std::chrono::nanoseconds without_hint = poll_interval_ + plan.request_timeout;
+    worst.hand_over_without_notice = std::min(worst.take_over, without_hint);
+    if (sees_gone_owners_) worst.take_over_when_gone = worst.hand_over_without_notice;
+    return worst;
+  }
 
   std::shared_ptr<void> attach() override {
     const std::lock_guard lock{mutex_};
@@ -192,6 +204,7 @@ class SqlStore final : public engine::LeaseStore, public std::enable_shared_from
   // constant after construction
   const std::shared_ptr<const Runtime> runtime_;
   const std::chrono::milliseconds poll_interval_;
+  const bool sees_gone_owners_;
   const std::shared_ptr<StatementPool> pool_;
   const std::shared_ptr<WatchHub> hub_;
   const ForkGuard fork_guard_;

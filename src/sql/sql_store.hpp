@@ -16,6 +16,7 @@ namespace simba::sql {
 struct SqlDefaults {
   std::chrono::milliseconds poll_interval{1'000};
   std::size_t pool_size = 2;
+  bool sees_gone_owners = false;  ///< whether a mutex is free once its owner's process is gone
 };
 
 /// The lease store over a database. Throws InvalidArgumentError where an option is out of bounds.

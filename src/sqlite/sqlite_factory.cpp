@@ -11,7 +11,8 @@ namespace simba::sqlite {
 namespace {
 
 // One writer at a time: a second connection would only wait for the first.
-constexpr sql::SqlDefaults defaults{.poll_interval = std::chrono::seconds{1}, .pool_size = 1};
+constexpr sql::SqlDefaults defaults{
+    .poll_interval = std::chrono::seconds{1}, .pool_size = 1, .sees_gone_owners = true};
 
 std::shared_ptr<sql::Database> make_database(const SqliteOptions& options,
                                              const std::shared_ptr<const Runtime>& runtime) {

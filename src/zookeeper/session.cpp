@@ -211,7 +211,7 @@ milliseconds Session::checked_tick(milliseconds timeout) const {
                     "that were asked for",
                     timeout.count(), settings_->session_timeout.count()));
   }
-  const milliseconds tick = settings_->tick_time.value_or(std::min(usual_tick, timeout / 2));
+  const milliseconds tick = tick_of(*settings_, timeout);
   if (tick > timeout * 2 / 3) {
     runtime_->log->log(
         LogLevel::error,

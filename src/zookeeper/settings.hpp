@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <optional>
 #include <string>
@@ -26,6 +27,12 @@ struct Settings {
 
 /// ZooKeeper's own default.
 inline constexpr std::chrono::milliseconds usual_tick{2'000};
+
+/// `tickTime` of the servers as far as it is known, with a session time-out that they have set.
+inline std::chrono::milliseconds tick_of(const Settings& settings,
+                                         std::chrono::milliseconds session_timeout) {
+  return settings.tick_time.value_or(std::min(usual_tick, session_timeout / 2));
+}
 
 /// Throws InvalidArgumentError naming the value and its bound.
 Settings checked_settings(const ZooKeeperOptions& options);

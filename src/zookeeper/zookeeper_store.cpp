@@ -32,6 +32,16 @@ void ZooKeeperStore::check_names(std::string_view mutex, std::string_view /*cont
   }
 }
 
+// The servers end a session that they have not heard of, once in a tick. A watch is lost only with
+// the connection; a waiter looks again when it is back, and once in a session time-out.
+engine::WorstCases ZooKeeperStore::worst_cases(const engine::ContentionPlan& plan) const {
+  engine::WorstCases worst = engine::worst_cases(plan);
+  const auto session = settings_->session_timeout;
+  worst.take_over = session + tick_of(*settings_, session) + plan.request_timeout;
+  worst.hand_over_without_notice = session + plan.request_timeout;
+  return worst;
+}
+
 std::shared_ptr<void> ZooKeeperStore::attach() {
   const std::lock_guard lock{mutex_};
   if (users_ == 0) contest_ = std::make_shared<Contest>(settings_, connector_, runtime_);

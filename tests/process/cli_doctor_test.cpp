@@ -123,6 +123,24 @@ TEST(CliDoctorOrigin, TheMemoryStoreCanNotBeExamined) {
   EXPECT_THAT(end.out, HasSubstr("inside one process"));
 }
 
+// ---- what can be expected ----------------------------------------------------------------------
+
+TEST(CliDoctorWorstCases, AreThoseOfTheStore) {
+  const TemporaryFolder folder;
+  const auto sqlite = run_cli({"doctor", "-b", "sqlite:" + (folder.path() / "a").string()}).out;
+  EXPECT_THAT(sqlite, HasSubstr("at once when the owner's process is gone (at most 3.4 s"));
+  EXPECT_THAT(sqlite, HasSubstr("at most 19.4 s when it hangs"));
+  EXPECT_THAT(sqlite, HasSubstr("one message; when that is lost, at most 3.4 s"));
+  const auto mysql = run_cli({"doctor", "-b", "mysql://u@127.0.0.1:1/d"}).out;
+  EXPECT_THAT(mysql, HasSubstr("one message; when that is lost, at most 2.5 s"));
+  EXPECT_THAT(mysql, HasSubstr("at most 19.4 s after a crash"));
+  const auto zookeeper =
+      run_cli(
+          {"doctor", "-b", "zookeeper://127.0.0.1:1?session-timeout=9s&connection-timeout=200ms"})
+          .out;
+  EXPECT_THAT(zookeeper, HasSubstr("at most 12.3 s after a crash")) << "session, tick, request";
+}
+
 // ---- what is wrong -----------------------------------------------------------------------------
 
 TEST(CliDoctorFinds, AMissingTableAndSaysWhatToDo) {

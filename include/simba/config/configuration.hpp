@@ -61,6 +61,9 @@ class Configuration {
   /// How mutexes are contended for: with everything derived and checked.
   engine::ContentionPlan plan() const;
 
+  /// What can be counted on at worst, with this store and this plan.
+  engine::WorstCases worst_cases() const;
+
   std::unique_ptr<MutexServiceFactory> make_factory(
       const std::shared_ptr<const Runtime>& runtime = {}) const;
 

@@ -98,11 +98,17 @@ struct WorstCases {
   std::chrono::nanoseconds hand_over_without_notice;
   /// From `stop()` to its return when the store is out of reach and callbacks return at once.
   std::chrono::nanoseconds stop;
+  /// The take-over where the owner's process is gone and the store sees that by itself, as SQLite
+  /// does. Empty: it does not, so the lease must run out.
+  std::optional<std::chrono::nanoseconds> take_over_when_gone{};
 };
 
+/// Of a store of which nothing more is known than that it has leases. A store's own are in
+/// `LeaseStore::worst_cases`, and in `config::Configuration::worst_cases`.
 WorstCases worst_cases(const ContentionPlan& plan) noexcept;
 
-/// A few lines of text for people.
+/// A few lines of text for people; `worst` are those of the store.
+std::string describe(const ContentionPlan& plan, const WorstCases& worst);
 std::string describe(const ContentionPlan& plan);
 
 }  // namespace simba::engine

@@ -31,6 +31,7 @@ class LeaseServiceFactory final : public MutexServiceFactory {
   std::shared_ptr<const Runtime> runtime() const noexcept override { return runtime_; }
 
   const ContentionPlan& plan() const noexcept { return *plan_; }
+  WorstCases worst_cases() const { return store_->worst_cases(*plan_); }
 
  private:
   const std::shared_ptr<LeaseStore> store_;

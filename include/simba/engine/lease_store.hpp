@@ -12,6 +12,7 @@
 #include "simba/core/error.hpp"
 #include "simba/core/mutex_owner.hpp"
 #include "simba/core/names.hpp"
+#include "simba/engine/contention_options.hpp"
 
 namespace simba::engine {
 
@@ -97,6 +98,12 @@ class LeaseStore {
   virtual NameLimits name_limits() const noexcept = 0;
 
   virtual OwnerWatch owner_watch() const noexcept { return OwnerWatch::ended; }
+
+  /// What services with this plan can count on at worst, for people. A store that is quicker than
+  /// its leases says so, and one that is slower must.
+  virtual WorstCases worst_cases(const ContentionPlan& plan) const {
+    return engine::worst_cases(plan);
+  }
 
   /// Throws InvalidArgumentError, saying why, where the store can not keep such a name although it
   /// is within the limits. Called when a service is made; an observer has no contender id.

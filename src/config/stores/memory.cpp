@@ -16,7 +16,9 @@ class MemoryOptions final : public StoreOptions {
   engine::ContentionPlan plan() const override {
     return engine::ContentionPlan{options_.contention};
   }
-  void check() const override {}
+  std::shared_ptr<engine::LeaseStore> make_store() const override {
+    return std::make_shared<memory::MemoryStore>(idle_runtime()->clock);
+  }
 
   std::unique_ptr<MutexServiceFactory> make_factory(
       std::shared_ptr<const Runtime> runtime) const override {

@@ -44,7 +44,9 @@ class MySqlStoreOptions final : public StoreOptions {
   engine::ContentionPlan plan() const override {
     return engine::ContentionPlan{options_.sql.contention};
   }
-  void check() const override { mysql::make_mysql_store(options_, idle_runtime()); }
+  std::shared_ptr<engine::LeaseStore> make_store() const override {
+    return mysql::make_mysql_store(options_, idle_runtime());
+  }
 
   std::unique_ptr<MutexServiceFactory> make_factory(
       std::shared_ptr<const Runtime> runtime) const override {

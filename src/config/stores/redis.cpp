@@ -83,7 +83,9 @@ class RedisStoreOptions final : public StoreOptions {
   engine::ContentionPlan plan() const override {
     return engine::ContentionPlan{options_.contention};
   }
-  void check() const override { redis::make_redis_store(complete(), idle_runtime()); }
+  std::shared_ptr<engine::LeaseStore> make_store() const override {
+    return redis::make_redis_store(complete(), idle_runtime());
+  }
 
   std::unique_ptr<MutexServiceFactory> make_factory(
       std::shared_ptr<const Runtime> runtime) const override {

@@ -29,13 +29,13 @@ class SqliteStoreOptions final : public StoreOptions {
   engine::ContentionPlan plan() const override {
     return engine::ContentionPlan{options_.sql.contention};
   }
-  void check() const override {
+  std::shared_ptr<engine::LeaseStore> make_store() const override {
     if (options_.path.empty()) {
       throw Error{
           ErrorKind::configuration,
           "a path is missing, as in the URL sqlite:/var/lib/app/simba.db or in the key path"};
     }
-    sqlite::make_sqlite_store(options_, idle_runtime());
+    return sqlite::make_sqlite_store(options_, idle_runtime());
   }
 
   std::unique_ptr<MutexServiceFactory> make_factory(

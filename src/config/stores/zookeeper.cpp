@@ -65,7 +65,9 @@ class ZooKeeperStoreOptions final : public StoreOptions {
   engine::ContentionPlan plan() const override {
     return engine::ContentionPlan{zookeeper::contention_of(options_)};
   }
-  void check() const override { zookeeper::make_zookeeper_store(complete(), idle_runtime()); }
+  std::shared_ptr<engine::LeaseStore> make_store() const override {
+    return zookeeper::make_zookeeper_store(complete(), idle_runtime());
+  }
 
   std::unique_ptr<MutexServiceFactory> make_factory(
       std::shared_ptr<const Runtime> runtime) const override {

@@ -163,6 +163,37 @@ TEST(Configuration, ChangesOneKeyAndNamesWhereTheValueIsFrom) {
   EXPECT_EQ(configuration.plan().margin, 500ms);
 }
 
+TEST(Configuration, KnowsTheWorstCasesOfItsStore) {
+  const auto worst_of = [](std::string_view url) {
+    return Configuration::from_url(url).worst_cases();
+  };
+  const std::string lease = "?ttl=4s&transition=2s&request-timeout=500ms&clock-drift-ppm=0";
+  const auto general = 6s + 1s + 500ms;  // lease, jitter, one request
+
+  const auto sqlite = worst_of("sqlite:a" + lease);
+  EXPECT_EQ(sqlite.take_over, general);
+  EXPECT_EQ(sqlite.take_over_when_gone, 1'500ms);
+  EXPECT_EQ(sqlite.hand_over_without_notice, 1'500ms);
+
+  const auto mysql = worst_of("mysql://u@h/d" + lease);
+  EXPECT_EQ(mysql.take_over, general);
+  EXPECT_EQ(mysql.take_over_when_gone, std::nullopt);
+  EXPECT_EQ(mysql.hand_over_without_notice, 600ms);
+  EXPECT_EQ(worst_of("mysql://u@h/d" + lease + "&poll-interval=300ms").hand_over_without_notice,
+            800ms);
+  EXPECT_EQ(worst_of("postgresql://h" + lease).hand_over_without_notice, 1'500ms);
+  EXPECT_EQ(worst_of("postgresql://h" + lease + "&listen=no").hand_over_without_notice, 600ms);
+
+  const auto zookeeper = worst_of("zookeeper://h" + lease);
+  EXPECT_EQ(zookeeper.take_over, 6s + 2s + 500ms) << "session, a tick, one request";
+  EXPECT_EQ(zookeeper.hand_over_without_notice, 6s + 500ms);
+  EXPECT_EQ(worst_of("zookeeper://h" + lease + "&tick-time=1s").take_over, 6s + 1s + 500ms);
+
+  EXPECT_EQ(worst_of("redis://h" + lease).take_over, general);
+  EXPECT_EQ(worst_of("redis://h" + lease).hand_over_without_notice, general);
+  EXPECT_EQ(worst_of("memory:" + lease).take_over, general);
+}
+
 TEST(Configuration, IsAValue) {
   const Configuration one = Configuration::from_url("redis://h?ttl=5s");
   Configuration other = one;

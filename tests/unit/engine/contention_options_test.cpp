@@ -114,5 +114,16 @@ TEST(ContentionOptions, ComputeWhatTheyPromiseAtWorst) {
               AllOf(HasSubstr("10000 ms ttl"), HasSubstr("15500 ms"), HasSubstr("19000 ms")));
 }
 
+TEST(ContentionOptions, AreDescribedWithTheWorstCasesOfTheStore) {
+  const ContentionPlan plan{ContentionOptions{}};
+  WorstCases worst = worst_cases(plan);
+  worst.take_over = 4'321ms;
+  EXPECT_THAT(describe(plan, worst), HasSubstr("take-over after a crash: at most 4321 ms"));
+  worst.take_over_when_gone = 1'234ms;
+  EXPECT_THAT(describe(plan, worst),
+              AllOf(HasSubstr("process is gone: at once, at most 1234 ms when no hint"),
+                    HasSubstr("owner hangs: at most 4321 ms")));
+}
+
 }  // namespace
 }  // namespace simba::engine
