@@ -11,10 +11,8 @@ namespace simba::cli {
 std::chrono::milliseconds parse_duration(std::string_view text, std::string_view option) {
   try {
     return config::parse_duration(text);
-  } catch (const Error&) {
-    throw UsageError{fmt::format(
-        "{} is \"{}\", which is no duration; write 500ms, 10s, 2m, 1h or a number of milliseconds",
-        option, text)};
+  } catch (const Error& error) {
+    throw UsageError{fmt::format("{}: {}", option, error.what())};
   }
 }
 

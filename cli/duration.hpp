@@ -6,8 +6,7 @@
 
 namespace simba::cli {
 
-/// `500ms`, `10s`, `2m`, `1h`, or a plain number of milliseconds. `option` names it in the message.
-/// Throws UsageError.
+/// `500ms`, `10s`, `2m`, `1h` or `0`. `option` names it in the message. Throws UsageError.
 std::chrono::milliseconds parse_duration(std::string_view text, std::string_view option);
 
 /// For people: "500 ms", "1.5 s", "2 min".

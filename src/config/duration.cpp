@@ -25,14 +25,18 @@ struct Unit {
 constexpr Unit units[] = {{"h", 3'600'000}, {"m", 60'000}, {"s", 1'000}, {"ms", 1}};
 
 [[noreturn]] void refuse_duration(std::string_view text, std::string_view why) {
+  throw Error{
+      ErrorKind::configuration,
+      fmt::format("{} {}; allowed: a whole number with ms, s, m or h, as 500ms, 10s, 2m, 1h",
+                  shown(text), why)};
+}
+
+[[noreturn]] void refuse_number(std::string_view text) {
   throw Error{ErrorKind::configuration,
-              fmt::format("{} {}; allowed: a whole number with ms, s, m or h, as 500ms, 10s, 2m, "
-                          "1h, or a plain number of milliseconds",
-                          shown(text), why)};
+              fmt::format("{0} has no unit: did you mean {1}s or {1}ms?", shown(text), text)};
 }
 
 std::optional<std::int64_t> factor_of(std::string_view unit) {
-  if (unit.empty()) return 1;
   for (const Unit& known : units) {
     if (known.name == unit) return known.in_ms;
   }
@@ -40,13 +44,15 @@ std::optional<std::int64_t> factor_of(std::string_view unit) {
 }
 
 /// `whole` is what messages show.
-milliseconds parse(std::string_view text, std::string_view whole) {
+milliseconds parse(std::string_view text, std::string_view whole, WithoutUnit numbers) {
   std::int64_t number = 0;
   const bool digit = !text.empty() && text.front() >= '0' && text.front() <= '9';
   if (!digit) refuse_duration(whole, "is no duration");
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   if (error == std::errc::result_out_of_range) refuse_duration(whole, "is too long");
-  const auto factor = factor_of(text.substr(static_cast<std::size_t>(end - text.data())));
+  const std::string_view unit = text.substr(static_cast<std::size_t>(end - text.data()));
+  if (unit.empty() && number != 0 && numbers == WithoutUnit::refused) refuse_number(whole);
+  const auto factor = unit.empty() ? 1 : factor_of(unit);
   if (!factor) refuse_duration(whole, "is no duration");
   // It is counted in nanoseconds, and added to moments, in what uses it.
   constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max() / 1'000'000 / 4;
@@ -56,13 +62,13 @@ milliseconds parse(std::string_view text, std::string_view whole) {
 
 }  // namespace
 
-milliseconds parse_duration(std::string_view text) {
+milliseconds parse_duration(std::string_view text, WithoutUnit numbers) {
   if (text.starts_with('-')) refuse_duration(text, "is negative");
-  return parse(text, text);
+  return parse(text, text, numbers);
 }
 
-milliseconds parse_signed_duration(std::string_view text) {
-  return text.starts_with('-') ? -parse(text.substr(1), text) : parse(text, text);
+milliseconds parse_signed_duration(std::string_view text, WithoutUnit numbers) {
+  return text.starts_with('-') ? -parse(text.substr(1), text, numbers) : parse(text, text, numbers);
 }
 
 std::string to_text(milliseconds duration) {

@@ -6,7 +6,6 @@
 #include <fmt/format.h>
 
 #include "config/text.hpp"
-#include "simba/config/duration.hpp"
 #include "simba/core/error.hpp"
 
 namespace simba::config {
@@ -87,24 +86,37 @@ void KeyTable::add(KeyText text, KeyKind kind, std::string allowed,
                       .kind = kind,
                       .group = group_,
                       .allowed = std::move(allowed),
-                      .set = std::move(set)});
+                      .set = [set = std::move(set)](const std::string& value,
+                                                    WithoutUnit /*numbers*/) { set(value); }});
+}
+
+void KeyTable::add_duration(KeyText text, KeyKind kind,
+                            std::function<void(const std::string&, WithoutUnit)> set) {
+  keys_.push_back(
+      Key{.text = std::move(text), .kind = kind, .group = group_, .set = std::move(set)});
 }
 
 void KeyTable::duration(KeyText text, milliseconds& target) {
   if (text.fallback.empty()) text.fallback = to_text(target);
-  add(std::move(text), KeyKind::duration, {},
-      [&target](const std::string& value) { target = parse_duration(value); });
+  add_duration(std::move(text), KeyKind::duration,
+               [&target](const std::string& value, WithoutUnit numbers) {
+                 target = parse_duration(value, numbers);
+               });
 }
 
 void KeyTable::duration(KeyText text, std::optional<milliseconds>& target) {
-  add(std::move(text), KeyKind::duration, {},
-      [&target](const std::string& value) { target = parse_duration(value); });
+  add_duration(std::move(text), KeyKind::duration,
+               [&target](const std::string& value, WithoutUnit numbers) {
+                 target = parse_duration(value, numbers);
+               });
 }
 
 void KeyTable::signed_duration(KeyText text, milliseconds& target) {
   if (text.fallback.empty()) text.fallback = to_text(target);
-  add(std::move(text), KeyKind::signed_duration, {},
-      [&target](const std::string& value) { target = parse_signed_duration(value); });
+  add_duration(std::move(text), KeyKind::signed_duration,
+               [&target](const std::string& value, WithoutUnit numbers) {
+                 target = parse_signed_duration(value, numbers);
+               });
 }
 
 void KeyTable::text(KeyText text, std::string& target) {

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "config/host_list.hpp"
+#include "simba/config/duration.hpp"
 #include "simba/core/secret.hpp"
 
 namespace simba::config {
@@ -48,8 +49,9 @@ struct Key {
   KeyGroup group = KeyGroup::store;
   std::string allowed{};  ///< for documents, where the kind alone does not say it
 
-  /// Throws Error of kind `configuration` that says what was found and what is allowed.
-  std::function<void(const std::string& value)> set{};
+  /// Throws Error of kind `configuration` that says what was found and what is allowed. `numbers`:
+  /// what a duration without a unit is.
+  std::function<void(const std::string& value, WithoutUnit numbers)> set{};
 };
 
 /// Where the value of a key may come from: itself, or from a file or a variable that it names.
@@ -123,6 +125,8 @@ class KeyTable {
  private:
   void add(KeyText text, KeyKind kind, std::string allowed,
            std::function<void(const std::string&)> set);
+  void add_duration(KeyText text, KeyKind kind,
+                    std::function<void(const std::string&, WithoutUnit)> set);
   void add_integer(KeyText text, std::int64_t lowest, std::int64_t highest,
                    std::function<void(std::int64_t)> set);
   void add_choice(KeyText text, std::vector<std::string> names,

@@ -63,7 +63,7 @@ std::string resolve(const Setting& setting, SecretSource source, const Environme
 
 void set(const Key& key, const Setting& setting) {
   try {
-    key.set(setting.value);
+    key.set(setting.value, setting.numbers);
   } catch (const Error& error) {
     refuse_setting(setting.origin, error.what());
   }

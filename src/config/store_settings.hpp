@@ -16,6 +16,8 @@ struct Setting {
   std::string value{};
   std::string origin{};   ///< what messages begin with, e.g. "simba.yaml:3: simba.redis.ttl"
   std::string problem{};  ///< why there is no value that could be used
+  std::string place{};    ///< where it was found, in short, where that is not the origin
+  WithoutUnit numbers = WithoutUnit::refused;  ///< of a duration
 };
 
 /// What is set at one place, e.g. in a URL or in the environment.

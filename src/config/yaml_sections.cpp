@@ -66,7 +66,10 @@ void read_value(const YamlNode& node, Setting& setting) {
 }
 
 Setting read_setting(const YamlEntry& entry, std::string_view name, std::string_view path) {
-  Setting setting{.key = entry.key, .value = {}, .origin = origin_of(name, entry, path)};
+  Setting setting{.key = entry.key,
+                  .value = {},
+                  .origin = origin_of(name, entry, path),
+                  .numbers = WithoutUnit::milliseconds};
   read_value(entry.value, setting);
   return setting;
 }

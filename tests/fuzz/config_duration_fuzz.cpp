@@ -20,6 +20,8 @@ void run(std::string_view text) {
     check(text.starts_with('-') || parse_duration(text) == duration,
           "a duration without a sign is the same");
     check(text.starts_with('-') || duration.count() >= 0, "only a sign makes it negative");
+    check(parse_signed_duration(text, WithoutUnit::milliseconds) == duration,
+          "a duration with a unit is the same everywhere");
   } catch (const simba::Error& error) {
     check(error.kind() == simba::ErrorKind::configuration, "it is a fault of the configuration");
   }

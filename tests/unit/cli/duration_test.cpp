@@ -14,18 +14,17 @@ TEST(CliDuration, ReadsTheFormsThatTheConfigurationKnows) {
   EXPECT_EQ(parse_duration("10s", "--x"), 10s);
   EXPECT_EQ(parse_duration("2m", "--x"), 2min);
   EXPECT_EQ(parse_duration("1h", "--x"), 1h);
-  EXPECT_EQ(parse_duration("250", "--x"), 250ms);
   EXPECT_EQ(parse_duration("0", "--x"), 0ms);
 }
 
 TEST(CliDuration, RefusesEverythingElseAndNamesTheOption) {
   for (const auto* text : {"", "s", "-1s", "1.5s", "1 s", "5x", "10ss", "9223372036854775807h",
-                           "99999999999999999999", "+1s"}) {
+                           "99999999999999999999", "+1s", "250"}) {
     try {
       parse_duration(text, "--every");
       ADD_FAILURE() << text;
     } catch (const UsageError& e) {
-      EXPECT_NE(std::string{e.what()}.find("--every is \"" + std::string{text} + "\""),
+      EXPECT_NE(std::string{e.what()}.find("--every: \"" + std::string{text} + "\""),
                 std::string::npos);
     }
   }

@@ -48,10 +48,11 @@ TEST(ConfigurationFromUrl, TellsTheStore) {
 }
 
 TEST(ConfigurationFromUrl, TakesEveryKeyAsAParameter) {
-  const auto plan = Configuration::from_url(
-                        "memory:?initial-delay=1s&ttl=20s&transition=10s&margin=700&jitter-low=-5ms"
-                        "&renew-at-percent=50&drain-limit=1m")
-                        .plan();
+  const auto plan =
+      Configuration::from_url(
+          "memory:?initial-delay=1s&ttl=20s&transition=10s&margin=700ms&jitter-low=-5ms"
+          "&renew-at-percent=50&drain-limit=1m")
+          .plan();
   EXPECT_EQ(plan.initial_delay, 1s);
   EXPECT_EQ(plan.ttl, 20s);
   EXPECT_EQ(plan.transition, 10s);
