@@ -53,17 +53,6 @@ std::string default_url() {
   return "sqlite:" + percent_encoded(path.string());
 }
 
-/// Errors say where the URL comes from.
-config::Configuration from_url(const std::string& url, std::string_view origin) {
-  try {
-    return config::Configuration::from_url(url, config::process_environment());
-  } catch (const Error& e) {
-    const std::string_view text = e.what();
-    if (text.starts_with("variable ")) throw;  // not the URL is wrong
-    throw Error{e.kind(), fmt::format("{}: {}", origin, text)};
-  }
-}
-
 /// Says what the library can not know: where the name of the file is from.
 void check_readable(const std::string& file) {
   if (::faccessat(AT_FDCWD, file.c_str(), R_OK, AT_EACCESS) == 0) return;
@@ -93,14 +82,19 @@ std::string switched_off(const CommonOptions& options) {
 }
 
 config::Configuration chosen(const CommonOptions& options) {
-  if (options.backend) return from_url(*options.backend, "--backend");
+  using config::Configuration;
+  const auto environment = config::process_environment();
+  if (options.backend) return Configuration::from_url(*options.backend, environment, "--backend");
   if (options.config) {
     check_readable(*options.config);
-    return config::Configuration::from_file(*options.config);
+    return Configuration::from_file(*options.config, environment, options.store.value_or(""));
   }
-  const std::string url = variable("SIMBA_BACKEND");
-  return url.empty() ? from_url(default_url(), "the default store")
-                     : from_url(url, "SIMBA_BACKEND");
+  auto named = Configuration::from_environment(environment);
+  if (!named.store().empty()) return named;
+  // A default is weaker than the variable, so it leaves the path out where that is set.
+  const bool has_path = environment.find("SIMBA_SQLITE_PATH").has_value();
+  return Configuration::from_url(has_path ? "sqlite:" : default_url(), environment,
+                                 "the default store");
 }
 
 }  // namespace
@@ -129,6 +123,10 @@ void CommonOptions::add_to(CLI::App& app) {
   auto* file =
       app.add_option("--config", config,
                      "A YAML file that names the store (simba.yaml), unless SIMBA_BACKEND does");
+  auto* section = app.add_option(
+      "--store", store,
+      "The store of --config to use, e.g. redis, where several are enabled; SIMBA_BACKEND does not "
+      "count then");
   auto* name = app.add_option("-m,--mutex", mutex, "The name of the mutex");
   auto* who = app.add_option("--id", id, "The contender id (default: one of this process)");
   auto* lease = app.add_option("--ttl", ttl, "The owner renews within this time, e.g. 10s");
@@ -138,6 +136,7 @@ void CommonOptions::add_to(CLI::App& app) {
   auto* talk = app.add_flag("-v,--verbose", verbosity, "Show the library's log; -vv shows more");
   url->type_name("URL")->group(group)->excludes(file);
   file->type_name("FILE")->group(group);
+  section->type_name("NAME")->group(group)->needs(file);
   name->type_name("NAME")->group(group);
   who->type_name("CONTENDER")->group(group);
   lease->type_name("TIME")->group(group);
@@ -166,7 +165,7 @@ const std::string& CommonOptions::need_mutex() const {
 }
 
 bool CommonOptions::passes_over_config() const {
-  return config && !backend && !variable("SIMBA_BACKEND").empty();
+  return config && !backend && !store && !variable("SIMBA_BACKEND").empty();
 }
 
 std::string CommonOptions::contender_id() const {

@@ -20,6 +20,7 @@ inline constexpr std::string_view common_group = "Common options";
 struct CommonOptions {
   std::optional<std::string> backend{};
   std::optional<std::string> config{};
+  std::optional<std::string> store{};
   std::optional<std::string> mutex{};
   std::optional<std::string> id{};
   std::optional<std::string> ttl{};
@@ -30,9 +31,10 @@ struct CommonOptions {
   /// Lets `app` fill them in. The object must live as long as `app`.
   void add_to(CLI::App& app);
 
-  /// The store to use: --backend, else SIMBA_BACKEND, else --config, else SQLite in the user's
-  /// state folder, which is made. Throws Error of kind `configuration`; Failure where simba.enabled
-  /// is off or the file can not be read; UsageError where --mutex is blank.
+  /// The store to use: --backend, else what --store names in --config, else SIMBA_BACKEND, else
+  /// --config, else what SIMBA_<STORE>_URL or SIMBA_<STORE>_ENABLED enables, else SQLite in the
+  /// user's state folder, which is made. Throws Error of kind `configuration`; Failure where
+  /// simba.enabled is off or the file can not be read; UsageError where --mutex is blank.
   config::Configuration load() const;
 
   /// Whether SIMBA_BACKEND names the store although --config is given.

@@ -5,14 +5,13 @@
 #include <chrono>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "cli/bound.hpp"
 #include "cli/command.hpp"
 #include "cli/doctor/clock_offset.hpp"
-#include "cli/doctor/origin.hpp"
 #include "cli/duration.hpp"
 #include "cli/errors.hpp"
 #include "cli/log.hpp"
@@ -60,18 +59,38 @@ class Examination {
  public:
   explicit Examination(Output& output) : output_{output}, palette_{output} {}
 
-  void show_configuration(const config::Configuration& configuration, const Origin& origin) {
+  void show_configuration(const config::Configuration& configuration, const std::string& named_by) {
     const std::string where = configuration.description();
+    Json settings = Json::array();
+    Json unused = Json::array();
     line("store", where);
-    line("named by", origin.store);
-    if (!origin.variables.empty()) {
-      line("variables", fmt::format("{}", fmt::join(origin.variables, ", ")));
+    line("named by", named_by);
+    const auto values = configuration.values();
+    std::string_view title = "settings";
+    for (const auto& value : values) {
+      if (!value.replaced_by.empty()) continue;
+      line(std::exchange(title, ""), fmt::format("{} = {}, from {}", value.key,
+                                                 printable(value.value), printable(value.origin)));
+      settings.push_back({{"key", value.key}, {"value", value.value}, {"origin", value.origin}});
+    }
+    line(title, settings.empty() ? "all by default" : "all others by default");
+    title = "not used";
+    for (const auto& value : values) {
+      if (value.replaced_by.empty()) continue;
+      line(std::exchange(title, ""),
+           fmt::format("{} = {}, from {}: {} goes before it", value.key, printable(value.value),
+                       printable(value.origin), printable(value.replaced_by)));
+      unused.push_back({{"key", value.key},
+                        {"value", value.value},
+                        {"origin", value.origin},
+                        {"replaced_by", value.replaced_by}});
     }
     object({{"event", "configuration"},
             {"store", configuration.store()},
             {"location", where},
-            {"named_by", origin.store},
-            {"variables", origin.variables}});
+            {"named_by", named_by},
+            {"settings", settings},
+            {"unused", unused}});
   }
 
   void show_plan(const engine::ContentionPlan& plan, const engine::WorstCases& worst) {
@@ -206,11 +225,11 @@ class DoctorCommand final : public Command {
   CLI::App* add_to(CLI::App& app) override {
     auto* command = app.add_subcommand("doctor", "Examine the store and say what is wrong with it");
     command->footer(
-        R"(Shows where the configuration comes from, whether the store can be reached, its
-version, rights and settings, how far its clock is from ours, and how long hand-
-over and take-over last at worst. The exit code is 0 where there is no problem,
-else that of the first one: 69 the store can not be reached, 77 it refuses us,
-78 something is not set up as it must be.
+        R"(Shows which store it is, where each setting comes from, whether the store can
+be reached, its version, rights and settings, how far its clock is from ours,
+and how long hand-over and take-over last at worst. The exit code is 0 where
+there is no problem, else that of the first one: 69 the store cannot be reached,
+77 it refuses us, 78 something is not set up as it must be.
 
 Examples:
   simba doctor
@@ -222,9 +241,8 @@ Examples:
     const auto& options = invocation.options;
     const auto configuration = options.load();
     Examination examination{output};
-    examination.show_configuration(configuration,
-                                   origin_of(options, config::process_environment()));
-    examination.show_plan(configuration.plan());
+    examination.show_configuration(configuration, options.named_by(config::process_environment()));
+    examination.show_plan(configuration.plan(), configuration.worst_cases());
     try {
       examination.show_store(*configuration.make_admin(make_command_runtime(options.verbosity)));
     } catch (const Error& error) {

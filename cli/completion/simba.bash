@@ -8,7 +8,7 @@ _simba_mutexes() {
   read -ra line <<<"${COMP_LINE:0:COMP_POINT}"
   for ((i = 1; i + 1 < ${#line[@]}; ++i)); do
     case ${line[i]} in
-      -b | --backend | --config) store=("${line[i]}" "${line[i + 1]}") ;;
+      -b | --backend | --config | --store) store+=("${line[i]}" "${line[i + 1]}") ;;
     esac
   done
   # Names with quotes or backslashes are left out.
@@ -18,7 +18,7 @@ _simba_mutexes() {
 
 _simba() {
   local commands='run schedule elect watch status release init doctor demo'
-  local common='--backend --config --mutex --id --ttl --transition --json --verbose --help'
+  local common='--backend --config --store --mutex --id --ttl --transition --json --verbose --help'
   local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]} command='' i
   COMPREPLY=()
 
@@ -36,7 +36,7 @@ _simba() {
     fi
     if [[ -z $command && " $commands " == *" ${COMP_WORDS[i]} "* ]]; then
       case ${COMP_WORDS[i - 1]} in
-        -b | --backend | --config | -m | --mutex | --id | --ttl | --transition) ;;
+        -b | --backend | --config | --store | -m | --mutex | --id | --ttl | --transition) ;;
         *) command=${COMP_WORDS[i]} ;;
       esac
     fi
@@ -45,7 +45,7 @@ _simba() {
   case $before in
     -b | --backend)
       compopt -o nospace 2>/dev/null
-      mapfile -t COMPREPLY < <(compgen -W 'memory: sqlite: mysql:// mariadb:// postgresql:// postgres://
+      mapfile -t COMPREPLY < <(compgen -W 'sqlite: mysql:// mariadb:// postgresql:// postgres://
         redis:// rediss:// redis+sentinel:// rediss+sentinel:// redis+cluster:// rediss+cluster://
         redis+unix:// zookeeper://' -- "$word")
       return
@@ -53,6 +53,10 @@ _simba() {
     --config)
       compopt -o filenames 2>/dev/null
       mapfile -t COMPREPLY < <(compgen -f -- "$word")
+      return
+      ;;
+    --store)
+      mapfile -t COMPREPLY < <(compgen -W 'jdbc sqlite mysql postgresql redis zookeeper' -- "$word")
       return
       ;;
     -m | --mutex)

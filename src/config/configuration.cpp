@@ -32,18 +32,49 @@ StoreSettings settings_of_url(std::string_view url, std::string_view found_at,
   const UrlSettings from_url = read_url(url, found_at);
   StoreSettings settings{*from_url.type, from_url.origin};
   settings.add(from_url.layer, environment);
-  add_variables(settings, variables, environment);
+  fill_in_variables(settings, variables, environment);
   return settings;
+}
+
+/// A store out of those that are offered, and whether the master switch is on.
+struct Choice {
+  bool enabled = true;
+  std::unique_ptr<StoreSettings> settings{};
+};
+
+Choice choose(const Offer& offer, std::string_view store, Need need) {
+  check_sections(offer.file);
+  check_sections(offer.variables);
+  Choice choice{.enabled = master_switch(offer.file, offer.variables)};
+  const auto backend = offer.environment.find("SIMBA_BACKEND");
+  if (backend && store.empty()) {
+    choice.settings = std::make_unique<StoreSettings>(
+        settings_of_url(*backend, "variable SIMBA_BACKEND", offer.variables, offer.environment));
+  } else if (auto selected = select(offer, store, choice.enabled ? need : Need::any)) {
+    choice.settings = std::make_unique<StoreSettings>(std::move(*selected));
+  }
+  if (choice.settings) choice.settings->check();
+  return choice;
 }
 
 }  // namespace
 
-Configuration Configuration::from_url(std::string_view url, const Environment& environment) {
+Configuration Configuration::from_url(std::string_view url, const Environment& environment,
+                                      std::string_view origin) {
   const Sections variables = read_environment(environment);
   check_sections(variables);
-  auto settings = std::make_unique<StoreSettings>(settings_of_url(url, {}, variables, environment));
+  auto settings =
+      std::make_unique<StoreSettings>(settings_of_url(url, origin, variables, environment));
   settings->check();
   return {master_switch({}, variables), std::move(settings)};
+}
+
+Configuration Configuration::from_environment(const Environment& environment) {
+  const Sections file;
+  const Sections variables = read_environment(environment);
+  auto [enabled, settings] =
+      choose({"the environment", file, variables, environment}, {}, Need::at_most_one);
+  return {enabled, std::move(settings)};
 }
 
 Configuration Configuration::from_file(const std::filesystem::path& file,
@@ -61,19 +92,7 @@ Configuration Configuration::from_yaml(std::string_view text, std::string_view n
                                        const Environment& environment, std::string_view store) {
   const Sections file = read_yaml(text, name);
   const Sections variables = read_environment(environment);
-  check_sections(file);
-  check_sections(variables);
-  const bool enabled = master_switch(file, variables);
-
-  std::unique_ptr<StoreSettings> settings;
-  const auto backend = environment.find("SIMBA_BACKEND");
-  if (backend && store.empty()) {
-    settings = std::make_unique<StoreSettings>(
-        settings_of_url(*backend, "variable SIMBA_BACKEND", variables, environment));
-  } else if (auto selected = select({name, file, variables, environment}, store, enabled)) {
-    settings = std::make_unique<StoreSettings>(std::move(*selected));
-  }
-  if (settings) settings->check();
+  auto [enabled, settings] = choose({name, file, variables, environment}, store, Need::one);
   return {enabled, std::move(settings)};
 }
 
@@ -103,10 +122,13 @@ std::string_view Configuration::store() const noexcept {
 const StoreSettings& Configuration::settings() const {
   if (settings_) return *settings_;
   throw Error{ErrorKind::configuration,
-              "Simba is switched off by simba.enabled, and no store is chosen"};
+              enabled_ ? "no store is chosen"
+                       : "Simba is switched off by simba.enabled, and no store is chosen"};
 }
 
 std::string Configuration::description() const { return settings().options()->description(); }
+
+std::vector<SetValue> Configuration::values() const { return settings().values(); }
 
 void Configuration::set(std::string_view key, std::string_view value, std::string_view origin) {
   auto changed = std::make_unique<StoreSettings>(settings());

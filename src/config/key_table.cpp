@@ -75,9 +75,10 @@ std::string_view to_string(KeyKind kind) noexcept {
 
 bool parse_toggle(std::string_view text) {
   const std::string lower = lower_case(text);
-  if (lower == "true" || lower == "yes" || lower == "on") return true;
-  if (lower == "false" || lower == "no" || lower == "off") return false;
-  refuse_key(fmt::format("{} is neither true nor false", shown(text)));
+  if (lower == "true" || lower == "yes" || lower == "on" || lower == "1") return true;
+  if (lower == "false" || lower == "no" || lower == "off" || lower == "0") return false;
+  refuse_key(fmt::format(
+      "{} is neither true nor false; allowed: true, yes, on, 1, false, no, off, 0", shown(text)));
 }
 
 void KeyTable::add(KeyText text, KeyKind kind, std::string allowed,
@@ -220,6 +221,14 @@ FoundKey KeyTable::find(std::string_view name) const {
   return {};
 }
 
+bool KeyTable::exclude(std::string_view one, std::string_view other) const {
+  const auto is_instead = [&](std::string_view name, std::string_view of) {
+    const auto& replaced = find(name).key->text.instead_of;
+    return std::find(replaced.begin(), replaced.end(), of) != replaced.end();
+  };
+  return one == other || is_instead(one, other) || is_instead(other, one);
+}
+
 std::vector<std::string> KeyTable::names() const {
   std::vector<std::string> names;
   for (const Key& key : keys_) {
@@ -233,9 +242,9 @@ std::vector<std::string> KeyTable::names() const {
 
 std::string KeyTable::in_words_of_keys(std::string message) const {
   for (const Key& key : keys_) {
-    const auto& [name, meaning, fallback, field] = key.text;
-    const std::string snake = field.empty() ? in_snake_case(name) : field;
-    if (snake != name) replace_words(message, snake, name);
+    const KeyText& text = key.text;
+    const std::string snake = text.field.empty() ? in_snake_case(text.name) : text.field;
+    if (snake != text.name) replace_words(message, snake, text.name);
   }
   return message;
 }

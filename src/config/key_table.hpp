@@ -41,6 +41,7 @@ struct KeyText {
   std::string meaning{};   ///< one line
   std::string fallback{};  ///< the default in words; empty: the value that the option has
   std::string field{};     ///< as messages of the store call it, where that is not `the_name`
+  std::vector<std::string> instead_of{};  ///< keys that it takes the place of, as a socket a host
 };
 
 struct Key {
@@ -116,6 +117,10 @@ class KeyTable {
   /// Also finds `password-file` and `password-env` of `password`. No key: there is none.
   FoundKey find(std::string_view name) const;
 
+  /// Whether only one of the two can count: they are the same, or one stands `instead_of` the
+  /// other.
+  bool exclude(std::string_view one, std::string_view other) const;
+
   /// All that `find` finds.
   std::vector<std::string> names() const;
 
@@ -136,7 +141,8 @@ class KeyTable {
   std::vector<Key> keys_;
 };
 
-/// Reads "true" or "false", also "yes", "no", "on", "off". Throws Error of kind `configuration`.
+/// Reads "true" or "false", also "yes", "no", "on", "off", "1", "0". Throws Error of kind
+/// `configuration`.
 bool parse_toggle(std::string_view text);
 
 }  // namespace simba::config

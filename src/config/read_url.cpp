@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "config/stores/stores.hpp"
@@ -10,18 +12,26 @@ void read_user(const Url& url, std::vector<Parameter>& parameters) {
   if (!url.password.empty()) parameters.push_back({"password", url.password.reveal()});
 }
 
-std::vector<Parameter> read_database_url(const Url& url) {
+void read_port(const Url& url, std::string_view hosts, std::uint16_t usual_port,
+               std::vector<Parameter>& parameters) {
+  const bool silent =
+      url.parameter(hosts) || std::any_of(url.hosts.begin(), url.hosts.end(),
+                                          [](const HostPort& host) { return !host.port; });
+  if (silent && !url.parameter("port")) parameters.push_back({"port", std::to_string(usual_port)});
+}
+
+std::vector<Parameter> read_database_url(const Url& url, std::uint16_t usual_port) {
   std::vector<Parameter> parameters;
   read_user(url, parameters);
   if (url.hosts.size() > 1) {
     throw Error{ErrorKind::configuration, fmt::format("{}:// takes one host, and there are {}",
                                                       url.scheme, url.hosts.size())};
   }
-  if (!url.hosts.empty()) {
-    const auto& host = url.hosts.front();
-    parameters.push_back({"host", host.host});
-    if (host.port) parameters.push_back({"port", std::to_string(*host.port)});
+  if (!url.hosts.empty()) parameters.push_back({"host", url.hosts.front().host});
+  if (!url.hosts.empty() && url.hosts.front().port) {
+    parameters.push_back({"port", std::to_string(*url.hosts.front().port)});
   }
+  read_port(url, "host", usual_port, parameters);
   if (url.steps.size() > 1) {
     throw Error{ErrorKind::configuration,
                 fmt::format("after the host of {}:// only the name of the database may come, as "

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -92,14 +93,11 @@ StoreSettings settings_of(const Candidate& candidate, const Environment& environ
     type = from_url->type;
   }
   StoreSettings settings{*type, origin};
-  const bool url_of_variables = candidate.variables != nullptr && candidate.variables->url;
-  if (from_url && !url_of_variables) settings.add(from_url->layer, environment);
-  if (candidate.file != nullptr) {
-    settings.add(candidate.file->keys, environment, names_of_every_section());
-  }
-  if (from_url && url_of_variables) settings.add(from_url->layer, environment);
-  if (candidate.variables != nullptr) {
-    settings.add(candidate.variables->keys, environment, names_of_every_section());
+  // From the strongest to the weakest.
+  for (const Section* section : {candidate.variables, candidate.file}) {
+    if (section == nullptr) continue;
+    settings.fill_in(section->keys, environment, names_of_every_section());
+    if (from_url && section->url) settings.fill_in(std::exchange(from_url, {})->layer, environment);
   }
   return settings;
 }
@@ -140,13 +138,13 @@ const Candidate& named(const std::vector<Candidate>& candidates, std::string_vie
       name,
       fmt::format("{} stores are enabled, and one is allowed: {}; set enabled: false in "
                   "the others, or a variable, as {}=false (a program may also name the "
-                  "one to use)",
+                  "one to use, as simba --store NAME does)",
                   enabled.size(), places_of(enabled), variable_of(enabled.back().name, "enabled")));
 }
 
 }  // namespace
 
-std::optional<StoreSettings> select(const Offer& offer, std::string_view store, bool needed) {
+std::optional<StoreSettings> select(const Offer& offer, std::string_view store, Need need) {
   const std::vector<Candidate> candidates = candidates_of(offer);
   if (!store.empty()) {
     return settings_of(named(candidates, store, offer.file_name), offer.environment);
@@ -156,7 +154,8 @@ std::optional<StoreSettings> select(const Offer& offer, std::string_view store, 
     if (candidate.enabled()) enabled.push_back(candidate);
   }
   if (enabled.size() == 1) return settings_of(enabled.front(), offer.environment);
-  if (needed) refuse_choice(candidates, enabled, offer.file_name);
+  const bool too_many = need == Need::at_most_one && enabled.size() > 1;
+  if (need == Need::one || too_many) refuse_choice(candidates, enabled, offer.file_name);
   return std::nullopt;
 }
 
@@ -171,10 +170,10 @@ void check_sections(const Sections& sections) {
   }
 }
 
-void add_variables(StoreSettings& settings, const Sections& variables,
-                   const Environment& environment) {
+void fill_in_variables(StoreSettings& settings, const Sections& variables,
+                       const Environment& environment) {
   const Section* const section = variables.find(settings.type().name);
-  if (section != nullptr) settings.add(section->keys, environment, names_of_every_section());
+  if (section != nullptr) settings.fill_in(section->keys, environment, names_of_every_section());
 }
 
 }  // namespace simba::config

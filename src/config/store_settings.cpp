@@ -61,6 +61,19 @@ std::string resolve(const Setting& setting, SecretSource source, const Environme
   return value_of(setting);
 }
 
+/// With the key itself for `password-file` and the like, and what that leads to.
+Setting in_words_of(const KeyTable& table, const Setting& setting, const Environment& environment) {
+  const FoundKey found = table.find(setting.key);
+  Setting resolved = setting;
+  resolved.key = found.key->text.name;
+  resolved.value = resolve(setting, found.source, environment);
+  return resolved;
+}
+
+const std::string& place_of(const Setting& setting) {
+  return setting.place.empty() ? setting.origin : setting.place;
+}
+
 void set(const Key& key, const Setting& setting) {
   try {
     key.set(setting.value, setting.numbers);
@@ -103,26 +116,72 @@ StoreSettings::StoreSettings(const StoreType& type, std::string origin)
   require_built(type, origin_);
 }
 
+void StoreSettings::check_keys(const KeyTable& table, const Layer& layer,
+                               const std::vector<std::string>& also) const {
+  for (const Setting& setting : layer) check_key(table, setting, also);
+  check_secrets(table, layer);
+}
+
 void StoreSettings::add(const Layer& layer, const Environment& environment,
                         const std::vector<std::string>& also) {
   const auto options = type_->make();
   const KeyTable& table = options->keys();
-  for (const Setting& setting : layer) check_key(table, setting, also);
-  check_secrets(table, layer);
-  for (const Setting& setting : layer) {
-    const FoundKey found = table.find(setting.key);
-    Setting resolved{.key = found.key->text.name,
-                     .value = resolve(setting, found.source, environment),
-                     .origin = setting.origin};
-    std::erase_if(settings_, [&](const Setting& other) { return other.key == resolved.key; });
-    settings_.push_back(std::move(resolved));
+  check_keys(table, layer, also);
+  Layer resolved;
+  for (const Setting& setting : layer) resolved.push_back(in_words_of(table, setting, environment));
+  for (const Setting& strong : resolved) {
+    for (Setting& weak : settings_) {
+      if (table.exclude(strong.key, weak.key)) {
+        replaced_.push_back({.setting = weak, .by = place_of(strong)});
+      }
+    }
+    std::erase_if(settings_,
+                  [&](const Setting& weak) { return table.exclude(strong.key, weak.key); });
   }
+  settings_.insert(settings_.end(), resolved.begin(), resolved.end());
+}
+
+void StoreSettings::fill_in(const Layer& layer, const Environment& environment,
+                            const std::vector<std::string>& also) {
+  const auto options = type_->make();
+  const KeyTable& table = options->keys();
+  check_keys(table, layer, also);
+  Layer resolved;
+  for (const Setting& setting : layer) {
+    const std::string& key = table.find(setting.key).key->text.name;
+    const auto stronger =
+        std::find_if(settings_.begin(), settings_.end(),
+                     [&](const Setting& other) { return table.exclude(other.key, key); });
+    if (stronger == settings_.end()) {
+      resolved.push_back(in_words_of(table, setting, environment));
+    } else {
+      replaced_.push_back({.setting = setting, .by = place_of(*stronger)});
+    }
+  }
+  settings_.insert(settings_.end(), resolved.begin(), resolved.end());
 }
 
 std::string StoreSettings::value(std::string_view key) const {
   const auto found = std::find_if(settings_.begin(), settings_.end(),
                                   [&](const Setting& setting) { return setting.key == key; });
   return found == settings_.end() ? std::string{} : found->value;
+}
+
+std::vector<SetValue> StoreSettings::values() const {
+  const auto options = type_->make();
+  std::vector<SetValue> values;
+  for (const Key& key : options->keys().keys()) {
+    const auto add = [&](const Setting& setting, const std::string& by) {
+      if (options->keys().find(setting.key).key != &key) return;
+      values.push_back({.key = key.text.name,
+                        .value = key.kind == KeyKind::secret ? "***" : setting.value,
+                        .origin = place_of(setting),
+                        .replaced_by = by});
+    };
+    for (const Setting& setting : settings_) add(setting, {});
+    for (const Replaced& replaced : replaced_) add(replaced.setting, replaced.by);
+  }
+  return values;
 }
 
 std::unique_ptr<StoreOptions> StoreSettings::options() const {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "config/store_types.hpp"
+#include "simba/config/configuration.hpp"
 #include "simba/config/environment.hpp"
 
 namespace simba::config {
@@ -34,10 +35,15 @@ class StoreSettings {
 
   const StoreType& type() const noexcept { return *type_; }
 
-  /// Sets what the layer has, on top of what was set before. Reads the files and variables that it
-  /// names as secrets. `also` are names that messages say are allowed too.
+  /// Sets what the layer has: it replaces what was set before. Reads the files and variables that
+  /// it names as secrets. `also` are names that messages say are allowed too.
   void add(const Layer& layer, const Environment& environment,
            const std::vector<std::string>& also = {});
+
+  /// Sets what the layer has and nothing before has said, neither by the same key nor by one that
+  /// stands in its place. Of the secrets only those are read that count.
+  void fill_in(const Layer& layer, const Environment& environment,
+               const std::vector<std::string>& also = {});
 
   /// Checks all values, one by one and together. `origin` is blamed for contradictions.
   void check() const { check(origin_); }
@@ -46,13 +52,26 @@ class StoreSettings {
   /// What a key is set to, secrets too; empty where it is not.
   std::string value(std::string_view key) const;
 
+  /// All that was set, in the order of the keys, without secrets.
+  std::vector<SetValue> values() const;
+
   /// The options with everything set.
   std::unique_ptr<StoreOptions> options() const;
 
  private:
+  /// A setting that does not count, and the place of the one that does.
+  struct Replaced {
+    Setting setting{};
+    std::string by{};
+  };
+
+  void check_keys(const KeyTable& table, const Layer& layer,
+                  const std::vector<std::string>& also) const;
+
   const StoreType* type_;
   std::string origin_;
   Layer settings_;  // of keys of the table; each key once
+  std::vector<Replaced> replaced_;
 };
 
 /// Checks the keys of a layer and the form of its values, but reads no secrets. `also` are names

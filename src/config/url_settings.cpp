@@ -54,13 +54,15 @@ UrlSettings read_url(std::string_view text, std::string_view found_at) {
   require_built(type, found_at.empty() ? "the URL" : found_at);
   const Url url = parse(text, type, before);
 
+  const std::string place{found_at.empty() ? "the URL" : found_at};
   UrlSettings result{.type = &type, .origin = before + to_text(url)};
   if (result.origin.ends_with(':')) result.origin.pop_back();  // messages put one after it
   try {
     for (const Parameter& part : type.read_url(url)) {
       result.layer.push_back({.key = part.name,
                               .value = part.value,
-                              .origin = fmt::format("{}: {}", result.origin, part.name)});
+                              .origin = fmt::format("{}: {}", result.origin, part.name),
+                              .place = place});
     }
   } catch (const Error& error) {
     refuse_query(fmt::format("{}: {}", result.origin, error.what()));
@@ -72,7 +74,8 @@ UrlSettings read_url(std::string_view text, std::string_view found_at) {
       refuse_query(origin +
                    ": the URL already says it before its parameters; leave one of them out");
     }
-    result.layer.push_back({.key = parameter.name, .value = parameter.value, .origin = origin});
+    result.layer.push_back(
+        {.key = parameter.name, .value = parameter.value, .origin = origin, .place = place});
   }
   return result;
 }

@@ -1,8 +1,12 @@
 #include "postgresql/connect_settings.hpp"
 
 #include <libpq-fe.h>
+#include <memory>
+#include <string_view>
 
 #include <fmt/format.h>
+
+#include "simba/core/error.hpp"
 
 namespace simba::postgresql {
 namespace {
@@ -34,6 +38,24 @@ std::string name_of(const PostgreSqlOptions& options) {
                   : fmt::format("PostgreSQL at {}:{}", options.host, options.port);
 }
 
+/// libpq would connect to an address of the environment instead of the host that is named here, and
+/// lets nobody say that there is none.
+void check_environment(const PostgreSqlOptions& options) {
+  const std::unique_ptr<PQconninfoOption, void (*)(PQconninfoOption*)> defaults{PQconndefaults(),
+                                                                                &PQconninfoFree};
+  const PQconninfoOption* option = defaults.get();
+  for (; option != nullptr && option->keyword != nullptr; ++option) {
+    const bool other_address = std::string_view{option->keyword} == "hostaddr" &&
+                               option->val != nullptr && *option->val != '\0';
+    if (!other_address) continue;
+    throw Error{
+        ErrorKind::configuration,
+        fmt::format("libpq would connect to {}, which PGHOSTADDR or PGSERVICE sets, and not "
+                    "to the host {}; unset the variable",
+                    option->val, options.host)};
+  }
+}
+
 }  // namespace
 
 // libpq takes an empty value for one that is not given.
@@ -55,7 +77,9 @@ ConnectSettings::ConnectSettings(const PostgreSqlOptions& options)
                 {"keepalives", "1"},
                 {"keepalives_idle", "10"},
                 {"keepalives_interval", "3"},
-                {"keepalives_count", "3"}} {}
+                {"keepalives_count", "3"}} {
+  check_environment(options);
+}
 
 PGconn* ConnectSettings::start() const {
   std::vector<const char*> keywords;

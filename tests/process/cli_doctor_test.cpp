@@ -90,15 +90,68 @@ TEST(CliDoctorOrigin, NamesTheDefault) {
   EXPECT_THAT(end.out, HasSubstr("default, since nothing names a store"));
 }
 
-TEST(CliDoctorOrigin, NamesVariablesButNotTheirValues) {
+TEST(CliDoctorOrigin, SaysWhereEachSettingIsFromAndWhatDoesNotCount) {
   const TemporaryFolder folder;
-  const auto end = run_cli(
-      {"doctor"},
-      {{"SIMBA_BACKEND", "sqlite:" + folder.path().string() + "/a"}, {"SIMBA_SQLITE_TTL", "7s"}});
+  const std::string mine = folder.path().string() + "/mine";
+  const CliProgram::Variables variables{{"SIMBA_BACKEND", "sqlite:" + mine},
+                                        {"SIMBA_SQLITE_PATH", folder.path().string() + "/other"},
+                                        {"SIMBA_SQLITE_TRANSITION", "3s"},
+                                        {"SIMBA_SQLITE_TTL", "7s"}};
+  const auto end = run_cli({"doctor", "--transition", "4s"}, variables);
   EXPECT_EQ(end.code, 0) << end.out << end.err;
-  EXPECT_THAT(end.out, HasSubstr("variable SIMBA_BACKEND"));
-  EXPECT_THAT(end.out, HasSubstr("SIMBA_SQLITE_TTL"));
-  EXPECT_THAT(end.out, HasSubstr("7 s ttl"));
+  EXPECT_THAT(end.out, HasSubstr("named by   variable SIMBA_BACKEND"));
+  EXPECT_THAT(end.out, HasSubstr("path = " + mine + ", from variable SIMBA_BACKEND\n"));
+  EXPECT_THAT(end.out, HasSubstr("ttl = 7s, from variable SIMBA_SQLITE_TTL\n"));
+  EXPECT_THAT(end.out, HasSubstr("transition = 4s, from --transition\n"));
+  EXPECT_THAT(end.out, HasSubstr("other, from variable SIMBA_SQLITE_PATH: variable SIMBA_BACKEND"));
+  EXPECT_THAT(end.out, HasSubstr("7 s ttl + 4 s transition"));
+  const auto told = run_cli({"doctor", "--json"}, variables);
+  const auto configuration = objects(told.out, "configuration").at(0);
+  EXPECT_EQ(configuration.at("settings").at(0).at("key"), "path");
+  EXPECT_EQ(configuration.at("unused").at(0).at("origin"), "variable SIMBA_SQLITE_PATH");
+}
+
+TEST(CliDoctorOrigin, ShowsNoPassword) {
+  const auto end = run_cli({"doctor", "-b", "redis://:s3cret@127.0.0.1:1"},
+                           {{"SIMBA_REDIS_SENTINEL_PASSWORD", "s3cret"}});
+  EXPECT_THAT(end.out, HasSubstr("password = ***, from --backend"));
+  EXPECT_THAT(end.out, HasSubstr("sentinel-password = ***, from variable"));
+  EXPECT_THAT(end.out + end.err, Not(HasSubstr("s3cret")));
+}
+
+TEST(CliDoctorOrigin, NamesTheVariablesThatEnableAStore) {
+  const TemporaryFolder folder;
+  const auto end =
+      run_cli({"doctor"}, {{"SIMBA_SQLITE_URL", "sqlite:" + folder.path().string() + "/a"}});
+  EXPECT_EQ(end.code, 0) << end.out << end.err;
+  EXPECT_THAT(end.out, HasSubstr("store      sqlite:" + folder.path().string() + "/a\n"));
+  EXPECT_THAT(end.out, HasSubstr("named by   variables of the environment"));
+}
+
+TEST(CliDoctorOrigin, AVariableGoesBeforeTheDefault) {
+  const TemporaryFolder folder;
+  const std::string mine = folder.path().string() + "/mine";
+  const auto end = run_cli({"doctor"}, {{"SIMBA_SQLITE_PATH", mine}, {"HOME", ""}});
+  EXPECT_EQ(end.code, 0) << end.out << end.err;
+  EXPECT_THAT(end.out, HasSubstr("path = " + mine + ", from variable SIMBA_SQLITE_PATH"));
+}
+
+TEST(CliDoctorOrigin, AnOptionPicksOneOfSeveralStoresOfAFile) {
+  const TemporaryFolder folder;
+  const auto file = folder.path() / "simba.yaml";
+  std::ofstream{file} << "simba:\n  redis:\n    hosts: 127.0.0.1:1\n  sqlite:\n    path: "
+                      << (folder.path() / "simba.db").string() << "\n";
+  const auto unclear = run_cli({"doctor", "--config", file.string()});
+  EXPECT_EQ(unclear.code, 78);
+  EXPECT_THAT(unclear.err, HasSubstr("--store NAME"));
+  const auto end = run_cli({"doctor", "--config", file.string(), "--store", "sqlite"},
+                           {{"SIMBA_BACKEND", "redis://127.0.0.1:1"}});
+  EXPECT_EQ(end.code, 0) << end.out << end.err;
+  EXPECT_THAT(end.out, HasSubstr("option --store, in file " + file.string()));
+  EXPECT_THAT(end.err, Not(HasSubstr("SIMBA_BACKEND")));
+  const auto wrong = run_cli({"doctor", "--config", file.string(), "--store", "sqlit"});
+  EXPECT_EQ(wrong.code, 78);
+  EXPECT_THAT(wrong.err, HasSubstr("did you mean \"sqlite\"?"));
 }
 
 TEST(CliDoctorOrigin, NamesTheFile) {

@@ -50,6 +50,7 @@ TEST(CliUsage, SaysWhatIsWrongWithTheCommandLine) {
       {{"run", "-m", " ", "--", "true"}, 64, "blank"},
       {{"run", "-m", std::string(67, 'm'), "--", "true"}, 64, "66"},
       {{"run", "-b", "memory:", "--config", "x", "-m", "m", "--", "true"}, 64, "excludes"},
+      {{"status", "--store", "redis"}, 64, "--store requires --config"},
       {{"schedule", "-m", "m", "--", "true"}, 64, "--every"},
       {{"schedule", "-m", "m", "--every", "0", "--", "true"}, 64, "more than 0"},
       {{"schedule", "-m", "m", "--every", "1s"}, 64, "there is no CMD to run"},

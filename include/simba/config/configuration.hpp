@@ -4,6 +4,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "simba/config/environment.hpp"
 #include "simba/core/mutex_service_factory.hpp"
@@ -15,17 +16,35 @@ namespace simba::config {
 
 class StoreSettings;
 
-/// Which store to use and how: read from a URL, or from a YAML file, in both cases with variables
-/// of the environment on top. A value; everything is checked when it is made.
+/// A key that was set, and where.
+struct SetValue {
+  std::string key{};
+  std::string value{};        ///< "***" where it is a secret
+  std::string origin{};       ///< e.g. "variable SIMBA_REDIS_TTL"
+  std::string replaced_by{};  ///< where the value is from that counts instead; empty: this counts
+};
+
+/// Which store to use and how: read from a URL, a YAML file, and variables of the environment. A
+/// value; everything is checked when it is made.
+///
+/// From the strongest to the weakest: what the caller says (the URL, `set`), the environment, the
+/// file, the default. What a URL of the caller or SIMBA_BACKEND names is never replaced by a
+/// variable of a single key; what it does not name, as a password, may come from one.
 ///
 /// Every function that makes or changes one throws Error of kind `configuration`: it names the file
 /// and line, the URL or the variable, the key, what was found and what is allowed. `unsupported`
 /// where the store was not built in. A password is never in a message.
 class Configuration {
  public:
-  /// Variables that name a store (`SIMBA_BACKEND`, `SIMBA_<STORE>_URL`) do not count here.
+  /// Variables that name a store (`SIMBA_BACKEND`, `SIMBA_<STORE>_URL`) do not count here. `origin`
+  /// names the URL in messages, e.g. "--backend".
   static Configuration from_url(std::string_view url,
-                                const Environment& environment = empty_environment());
+                                const Environment& environment = empty_environment(),
+                                std::string_view origin = {});
+
+  /// The store that variables name: `SIMBA_BACKEND`, else the one that `SIMBA_<STORE>_URL` or
+  /// `SIMBA_<STORE>_ENABLED` enables. None where no variable does.
+  static Configuration from_environment(const Environment& environment = process_environment());
 
   /// `store`: the one to use, e.g. "redis"; empty: the one that is enabled, which must be exactly
   /// one. `SIMBA_BACKEND` is used instead of what the file says of stores, unless one is named.
@@ -53,6 +72,9 @@ class Configuration {
 
   /// The store and where it is, without secrets, e.g. "redis://app@10.0.0.5:6379".
   std::string description() const;
+
+  /// All keys that were set, in the order of the document, also those that do not count.
+  std::vector<SetValue> values() const;
 
   /// Sets one key of the store, e.g. `set("ttl", "5s", "--ttl")`. `origin` names it in messages.
   /// Checks everything again; where it throws nothing has changed.

@@ -15,7 +15,9 @@ class MySqlStoreOptions final : public StoreOptions {
   MySqlStoreOptions() {
     keys_.host({.name = "host", .meaning = "name or address of the server"}, options_.host);
     keys_.integer({.name = "port", .meaning = "of the server"}, options_.port, 1, 65'535);
-    keys_.path({.name = "unix-socket", .meaning = "the path of a socket, instead of host and port"},
+    keys_.path({.name = "unix-socket",
+                .meaning = "the path of a socket, instead of host and port",
+                .instead_of = {"host", "port"}},
                options_.unix_socket);
     keys_.text({.name = "user",
                 .meaning = "needs SELECT, INSERT and UPDATE on table `simba_mutex`",
@@ -68,6 +70,6 @@ class MySqlStoreOptions final : public StoreOptions {
 
 std::unique_ptr<StoreOptions> make_mysql_options() { return std::make_unique<MySqlStoreOptions>(); }
 
-std::vector<Parameter> read_mysql_url(const Url& url) { return read_database_url(url); }
+std::vector<Parameter> read_mysql_url(const Url& url) { return read_database_url(url, 3306); }
 
 }  // namespace simba::config

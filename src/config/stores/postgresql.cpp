@@ -77,6 +77,6 @@ std::unique_ptr<StoreOptions> make_postgresql_options() {
   return std::make_unique<PostgreSqlStoreOptions>();
 }
 
-std::vector<Parameter> read_postgresql_url(const Url& url) { return read_database_url(url); }
+std::vector<Parameter> read_postgresql_url(const Url& url) { return read_database_url(url, 5432); }
 
 }  // namespace simba::config

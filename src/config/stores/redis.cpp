@@ -35,7 +35,9 @@ class RedisStoreOptions final : public StoreOptions {
                    .meaning = "of the hosts that name none",
                    .fallback = "6379; of sentinels 26379"},
                   port_, 1, 65'535);
-    keys_.path({.name = "unix-socket", .meaning = "the path of a socket, instead of hosts"},
+    keys_.path({.name = "unix-socket",
+                .meaning = "the path of a socket, instead of hosts",
+                .instead_of = {"hosts"}},
                unix_socket_);
     keys_.text({.name = "user", .meaning = "of the server's ACL", .fallback = "the default user"},
                options_.user);
@@ -172,6 +174,7 @@ std::vector<Parameter> read_redis_url(const Url& url) {
       refuse("redis+unix:// takes the path of a socket, as redis+unix:///run/redis/redis.sock");
     }
     parameters.push_back({"unix-socket", fmt::format("/{}", fmt::join(url.steps, "/"))});
+    if (!url.parameter("topology")) parameters.push_back({"topology", "single"});
     return parameters;
   }
   const std::size_t plus = url.scheme.find('+');
@@ -191,6 +194,7 @@ std::vector<Parameter> read_redis_url(const Url& url) {
     if (host.port) hosts += fmt::format(":{}", *host.port);
   }
   if (!hosts.empty()) parameters.push_back({"hosts", hosts});
+  read_port(url, "hosts", topology == "sentinel" ? sentinel_port : server_port, parameters);
   read_steps(url, topology, parameters);
   read_tls(url, parameters);
   return parameters;

@@ -28,7 +28,8 @@ class ZooKeeperStoreOptions final : public StoreOptions {
     keys_.duration({.name = "session-timeout",
                     .meaning = "a session that the servers have not heard of for this long is "
                                "over; where it is given, ttl and transition follow from it",
-                    .fallback = "ttl + transition"},
+                    .fallback = "ttl + transition",
+                    .instead_of = {"ttl", "transition"}},
                    options_.session_timeout);
     keys_.duration({.name = "connection-timeout",
                     .meaning = "how long requests wait for the first connection"},

@@ -4,8 +4,8 @@
 #include <gtest/gtest.h>
 
 #include "cli/bound.hpp"
+#include "cli/common_options.hpp"
 #include "cli/doctor/clock_offset.hpp"
-#include "cli/doctor/origin.hpp"
 #include "cli/entry.hpp"
 #include "cli/moments.hpp"
 #include "cli/printable.hpp"
@@ -73,15 +73,18 @@ TEST(CliClockOffset, IsCountedFromTheMiddleOfTheRoundTrip) {
 TEST(CliOrigin, FollowsTheOrderInWhichAStoreIsNamed) {
   const config::Environment named{{{"SIMBA_BACKEND", "redis://h"}, {"SIMBA_REDIS_TTL", "5s"}}};
   CommonOptions options;
-  EXPECT_EQ(origin_of(options, {}).store, "default, since nothing names a store");
-  EXPECT_EQ(origin_of(options, named).store, "variable SIMBA_BACKEND");
-  EXPECT_EQ(origin_of(options, named).variables, std::vector<std::string>{"SIMBA_REDIS_TTL"});
+  EXPECT_EQ(options.named_by({}), "default, since nothing names a store");
+  EXPECT_EQ(options.named_by(config::Environment{{{"SIMBA_REDIS_URL", "redis://h"}}}),
+            "variables of the environment");
+  EXPECT_EQ(options.named_by(named), "variable SIMBA_BACKEND");
   options.config = "simba.yaml";
-  EXPECT_EQ(origin_of(options, {}).store, "file simba.yaml");
-  EXPECT_EQ(origin_of(options, named).store,
+  EXPECT_EQ(options.named_by({}), "file simba.yaml");
+  EXPECT_EQ(options.named_by(named),
             "variable SIMBA_BACKEND, which goes before what file simba.yaml says");
+  options.store = "redis";
+  EXPECT_EQ(options.named_by(named), "option --store, in file simba.yaml");
   options.backend = "redis://h";
-  EXPECT_EQ(origin_of(options, named).store, "option --backend");
+  EXPECT_EQ(options.named_by(named), "option --backend");
 }
 
 }  // namespace

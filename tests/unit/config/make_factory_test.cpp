@@ -1,6 +1,8 @@
 #include "simba/config/make_factory.hpp"
 
 #include <chrono>
+#include <cstdlib>
+#include <filesystem>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -30,6 +32,25 @@ TEST(MakeFactory, LocksAndUnlocksOnSqlite) {
   EXPECT_FALSE(yours.try_acquire());
   mine.unlock();
   EXPECT_TRUE(yours.try_lock_for(30s));
+}
+
+TEST(MakeFactory, LocksTheFileThatTheUrlNamesWhateverTheEnvironmentSays) {
+  const support::TemporaryFolder folder;
+  const auto mine = folder.path() / "mine.db";
+  const auto other = folder.path() / "other.db";
+  ::setenv("SIMBA_SQLITE_PATH", other.c_str(), 1);
+  {
+    const auto factory = simba::make_factory("sqlite:" + mine.string());
+    SimbaLocker locker{"m", *factory};
+    EXPECT_TRUE(locker.try_lock_for(30s));
+    const auto same =
+        Configuration::from_url("sqlite:" + mine.string(), process_environment()).make_factory();
+    SimbaLocker second{"m", *same};
+    EXPECT_FALSE(second.try_acquire());
+  }
+  ::unsetenv("SIMBA_SQLITE_PATH");
+  EXPECT_TRUE(std::filesystem::exists(mine));
+  EXPECT_FALSE(std::filesystem::exists(other));
 }
 
 TEST(MakeFactory, LocksInMemory) {

@@ -116,8 +116,8 @@ TEST(ConfigurationFromYaml, RefusesValuesOfAnotherShape) {
   EXPECT_THAT(refusal_of_yaml("- simba\n"), StartsWith("simba.yaml:1: found a list"));
   EXPECT_THAT(refusal_of_yaml("simba:\n  enabled: maybe\n  memory:\n"),
               StartsWith("simba.yaml:2: simba.enabled: \"maybe\" is neither true nor false"));
-  EXPECT_THAT(refusal_of_yaml("simba:\n  memory:\n    enabled: 1\n"),
-              StartsWith("simba.yaml:3: simba.memory.enabled: \"1\" is neither true nor false"));
+  EXPECT_THAT(refusal_of_yaml("simba:\n  memory:\n    enabled: 2\n"),
+              StartsWith("simba.yaml:3: simba.memory.enabled: \"2\" is neither true nor false"));
 }
 
 TEST(ConfigurationFromYaml, RefusesAKeyThatIsThereTwice) {
