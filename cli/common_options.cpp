@@ -12,6 +12,7 @@
 #include <fmt/format.h>
 
 #include "cli/errors.hpp"
+#include "cli/printable.hpp"
 #include "simba/core/contender_id_generator.hpp"
 
 namespace simba::cli {
@@ -35,16 +36,6 @@ void make_folder(const std::filesystem::path& folder) {
       fmt::format("can not make the folder {}: {}; name a store by --backend or SIMBA_BACKEND",
                   folder.string(),
                   std::strerror(error))};  // NOLINT(concurrency-mt-unsafe): one thread yet
-}
-
-std::string percent_encoded(std::string_view path) {
-  std::string text;
-  for (const char c : path) {
-    const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-                       std::string_view{"/-._~"}.find(c) != std::string_view::npos;
-    text += plain ? std::string(1, c) : fmt::format("%{:02X}", static_cast<unsigned char>(c));
-  }
-  return text;
 }
 
 std::string default_url() {

@@ -5,13 +5,18 @@
 #include <poll.h>
 #include <variant>
 
-#include "cli/errors.hpp"
+#include "cli/child/lease_keeper.hpp"
 
 namespace simba::cli {
 
-void LongRunning::answered() {
+void LongRunning::answered(const MutexContender& contender, const MutexState& state) {
+  const std::string& owner = state.after().owner_id();
+  const auto deadlock = deadlock_with(contender.mutex(), owner);
   const std::lock_guard lock{mutex_};
   answered_ = true;
+  if (!deadlock || owner == contender.contender_id()) return;
+  refusal_ = Failure{ExitCode::usage, *deadlock};
+  wake_up_.wake();
 }
 
 void LongRunning::note(const ContentionEvent& event) {
@@ -20,7 +25,7 @@ void LongRunning::note(const ContentionEvent& event) {
   {
     const std::lock_guard lock{mutex_};
     if (answered_) return;
-    refusal_ = failed->error;
+    refusal_ = to_failure(failed->error);
   }
   wake_up_.wake();
 }
@@ -40,7 +45,7 @@ void LongRunning::wait_for_end(Signals& signals, const Look& look) {
       }
     }
     const std::lock_guard lock{mutex_};
-    if (refusal_) throw to_failure(*refusal_);
+    if (refusal_) throw Failure{*refusal_};
   }
 }
 

@@ -5,21 +5,24 @@
 #include <mutex>
 #include <optional>
 
+#include "cli/errors.hpp"
 #include "cli/signals.hpp"
 #include "cli/wake_up.hpp"
 #include "simba/core/contention_event.hpp"
 #include "simba/core/error.hpp"
+#include "simba/core/mutex_contender.hpp"
 
 namespace simba::cli {
 
 /// How a command that runs for ever comes to its end: by a signal, or since the store refuses us
-/// before it has let us in even once (a wrong password does not get right by waiting).
+/// before it has let us in even once (a wrong password does not get right by waiting), or since the
+/// owner is a simba that we run inside.
 ///
 /// Threads: `answered` and `failed` may be called from any thread.
 class LongRunning {
  public:
-  /// The store knows us.
-  void answered();
+  /// The store knows us, and says who owns the mutex.
+  void answered(const MutexContender& contender, const MutexState& state);
 
   /// Notes a failure that does not pass.
   void note(const ContentionEvent& event);
@@ -31,7 +34,7 @@ class LongRunning {
   /// latest; nothing: it is time to end.
   using Look = std::function<std::optional<std::chrono::milliseconds>()>;
 
-  /// Waits on the main thread. Throws Failure where the store refuses us. Returns when INT, TERM,
+  /// Waits on the main thread. Throws Failure where we cannot go on. Returns when INT, TERM,
   /// HUP or QUIT came, or when `look` wants it.
   void wait_for_end(
       Signals& signals, const Look& look = [] { return std::chrono::milliseconds{60'000}; });
@@ -41,7 +44,7 @@ class LongRunning {
   std::mutex mutex_;
   // guarded by mutex_
   bool answered_ = false;
-  std::optional<Error> refusal_{};
+  std::optional<Failure> refusal_{};
 };
 
 }  // namespace simba::cli

@@ -41,4 +41,14 @@ std::string padded(std::string_view text, std::size_t places) {
   return whole;
 }
 
+std::string percent_encoded(std::string_view text) {
+  std::string encoded;
+  for (const char c : text) {
+    const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                       std::string_view{"/-._~"}.find(c) != std::string_view::npos;
+    encoded += plain ? std::string(1, c) : fmt::format("%{:02X}", static_cast<unsigned char>(c));
+  }
+  return encoded;
+}
+
 }  // namespace simba::cli

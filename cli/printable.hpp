@@ -16,4 +16,8 @@ std::size_t width(std::string_view text) noexcept;
 /// With blanks after it up to `places`.
 std::string padded(std::string_view text, std::size_t places);
 
+/// As the path of a URL has it: whatever is not a letter, a digit or one of /-._~ is written as
+/// %41.
+std::string percent_encoded(std::string_view text);
+
 }  // namespace simba::cli

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "cli/child/lease_keeper.hpp"
+#include "cli/errors.hpp"
 #include "cli/log.hpp"
 
 namespace simba::cli {
@@ -10,6 +12,14 @@ namespace {
 config::Configuration configuration_of(const CommonOptions& options,
                                        std::chrono::milliseconds drain) {
   auto configuration = options.load();
+  if (configuration.store() == "memory") {
+    throw Failure{ExitCode::configuration,
+                  "the store memory: lives inside one process, so it excludes no other simba; name "
+                  "a store that is shared, e.g. -b sqlite:/var/lib/app/simba.db"};
+  }
+  if (const auto problem = margin_problem(configuration.plan())) {
+    throw Failure{ExitCode::configuration, *problem};
+  }
   if (configuration.plan().drain_limit < drain) {
     configuration.set("drain-limit", fmt::format("{}ms", drain.count()), "--drain");
   }

@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "cli/child/lease_keeper.hpp"
 #include "cli/duration.hpp"
 #include "cli/errors.hpp"
 #include "cli/exit_codes.hpp"
@@ -79,6 +80,9 @@ Failure not_acquired(const Candidate& candidate, const Candidate::News& news, mi
 void check(const Candidate& candidate, const Candidate::News& news, const Patience& patience,
            nanoseconds waited) {
   if (news.error && !news.error->passes()) throw to_failure(*news.error);
+  if (const auto why = deadlock_with(candidate.mutex(), news.owner)) {
+    throw Failure{ExitCode::usage, *why};
+  }
   if (!patience.limit) {
     if (news.error && !news.answered && waited >= patience.silence) throw to_failure(*news.error);
     return;

@@ -1,21 +1,68 @@
 #include "cli/child/lease_keeper.hpp"
 
 #include <algorithm>
+#include <cstdlib>
 
+#include <fmt/format.h>
+
+#include "cli/printable.hpp"
 #include "simba/core/clock.hpp"
 
 namespace simba::cli {
 
 using std::chrono::milliseconds;
 
+namespace {
+
+// Two fifths of it are left after KILL: enough for the guardian to wake up, to look twice, 10 ms
+// apart, for processes of CMD in other groups, and for the kernel to end them.
+constexpr milliseconds least_margin{50};
+
+constexpr const char* held_variable = "SIMBA_HELD";
+
+/// Entries with a space between.
+std::string held_around_us() {
+  const char* value = std::getenv(held_variable);  // NOLINT(concurrency-mt-unsafe): nobody sets it
+  return value != nullptr ? value : "";
+}
+
+std::string held_entry(const std::string& mutex, const std::string& contender_id) {
+  return percent_encoded(mutex) + '=' + percent_encoded(contender_id);
+}
+
+}  // namespace
+
 milliseconds kill_after(const engine::ContentionPlan& plan) noexcept {
   return std::max(plan.margin * 6 / 10, milliseconds{1});
 }
 
+std::optional<std::string> margin_problem(const engine::ContentionPlan& plan) {
+  if (plan.margin >= least_margin) return std::nullopt;
+  return fmt::format(
+      "margin is {} ms but must be at least {} ms: CMD is ended within it, before anyone else can "
+      "own the mutex; raise it, or leave it out and let ttl + transition be at least {} ms",
+      plan.margin.count(), least_margin.count(), 20 * least_margin.count());
+}
+
 std::vector<std::pair<std::string, std::string>> variables_of(const MutexContendService& service) {
-  return {{"SIMBA_MUTEX", service.contender().mutex()},
+  const std::string& mutex = service.contender().mutex();
+  std::string held = held_around_us();
+  if (!held.empty()) held += ' ';
+  return {{"SIMBA_MUTEX", mutex},
           {"SIMBA_CONTENDER_ID", service.contender_id()},
-          {"SIMBA_FENCING_TOKEN", std::to_string(service.fencing_token())}};
+          {"SIMBA_FENCING_TOKEN", std::to_string(service.fencing_token())},
+          {held_variable, held + held_entry(mutex, service.contender_id())}};
+}
+
+std::optional<std::string> deadlock_with(const std::string& mutex, const std::string& owner_id) {
+  const std::string entry = ' ' + held_entry(mutex, owner_id) + ' ';
+  if (owner_id.empty() || (' ' + held_around_us() + ' ').find(entry) == std::string::npos) {
+    return std::nullopt;
+  }
+  return fmt::format(
+      "mutex \"{}\" is held by {}, the simba that this one runs inside ({} says so), so it would "
+      "wait for itself; name another mutex, or leave the inner simba out",
+      printable(mutex), printable(owner_id), held_variable);
 }
 
 LocalTime LeaseKeeper::lease_end() { return known_ = std::max(known_, service_.lease_until()); }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <chrono>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -15,8 +16,16 @@ namespace simba::cli {
 /// of it is dead before anyone else can own the mutex.
 std::chrono::milliseconds kill_after(const engine::ContentionPlan& plan) noexcept;
 
-/// The variables that tell a program which mutex it runs under.
+/// What is wrong with a margin that is too short for that; nothing where it is long enough.
+std::optional<std::string> margin_problem(const engine::ContentionPlan& plan);
+
+/// The variables that tell a program which mutex it runs under; SIMBA_HELD names all of them, where
+/// a simba runs inside another.
 std::vector<std::pair<std::string, std::string>> variables_of(const MutexContendService& service);
+
+/// What to say where the owner of the mutex is a simba that this process runs inside: it would wait
+/// for itself. Nothing where it is not.
+std::optional<std::string> deadlock_with(const std::string& mutex, const std::string& owner_id);
 
 /// After how long to tell a child again that its lease goes on: half of what is left of it, so that
 /// a renewal, which comes long before the end, is told in time.

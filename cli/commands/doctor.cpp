@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "cli/bound.hpp"
+#include "cli/child/lease_keeper.hpp"
 #include "cli/command.hpp"
 #include "cli/doctor/clock_offset.hpp"
 #include "cli/duration.hpp"
@@ -125,6 +126,9 @@ class Examination {
            .text = fmt::format("a ttl of {} is very short: a pause of the machine or of the store "
                                "loses the mutex; take {} or more",
                                to_text(plan.ttl), to_text(short_ttl))});
+    }
+    if (const auto problem = margin_problem(plan)) {
+      add({.weight = Weight::problem, .text = *problem});
     }
   }
 

@@ -85,7 +85,7 @@ class Leader final : public AbstractMutexContender {
   LocalTime kept_until() const noexcept { return kept_until_.load(); }
 
   void notify_owner(const MutexState& state) override {
-    life_.answered();
+    life_.answered(*this, state);
     const bool ours = state.is_acquired(contender_id()) || state.is_released(contender_id());
     if (state.is_changed() && !ours) tell_owner(state.after());
     MutexContender::notify_owner(state);

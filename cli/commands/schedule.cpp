@@ -155,7 +155,7 @@ Examples:
     ListeningFactory factory{store.factory(),
                              {.on_change =
                                   [&](const MutexContender& contender, const MutexState& state) {
-                                    life.answered();
+                                    life.answered(contender, state);
                                     tell(output, contender, state);
                                   },
                               .on_event = [&](const MutexContender&,

@@ -215,6 +215,14 @@ TEST(CliDoctorFinds, AVeryShortTtl) {
   EXPECT_THAT(run_cli({"doctor", "-b", url, "--ttl", "100ms"}).out, Not(HasSubstr("very short")));
 }
 
+TEST(CliDoctorFinds, AMarginThatIsTooShortToEndCmd) {
+  const TemporaryFolder folder;
+  const auto end =
+      run_cli({"doctor", "-b", "sqlite:" + (folder.path() / "simba.db").string() + "?margin=49ms"});
+  EXPECT_EQ(end.code, 78) << end.out << end.err;
+  EXPECT_THAT(end.out, HasSubstr("problem: margin is 49 ms but must be at least 50 ms"));
+}
+
 TEST(CliDoctorFinds, AFolderThatIsMissing) {
   const auto end = run_cli({"doctor", "-b", "sqlite:/nowhere/at/all/simba.db"});
   EXPECT_EQ(end.code, 78) << end.out << end.err;

@@ -346,6 +346,36 @@ TEST_F(CliRun, UsesADatabaseInTheStateFolderOfTheUserByDefault) {
   EXPECT_TRUE(std::filesystem::exists(other / "simba/simba.db"));
 }
 
+TEST_F(CliRun, DoesNotWaitForASimbaThatItRunsInside) {
+  const std::string simba = SIMBA_TEST_COMMAND;
+  const std::string store = " -b sqlite:" + database.string();
+  const std::string inner = store + " -m m -- echo inner";
+  for (const std::string& words :
+       {"run" + inner, "run --timeout 0" + inner, "run --timeout 1h" + inner,
+        "run" + store + " -m other -- " + simba + " run" + inner,  // m is held further out
+        "schedule --every 1h" + inner, "elect" + store + " -m m"}) {
+    CliProgram outer{script("exec " + simba + " " + words)};
+    EXPECT_EQ(outer.wait(), 64) << words;
+    EXPECT_THAT(outer.err(), HasSubstr("the simba that this one runs inside")) << words;
+    EXPECT_THAT(outer.out(), testing::Not(HasSubstr("inner"))) << words;
+  }
+  EXPECT_EQ(owner(), "");
+}
+
+TEST_F(CliRun, RunsInsideAnotherThatHoldsAnotherMutexOrUsesAnotherStore) {
+  const std::string simba = SIMBA_TEST_COMMAND;
+  const std::string other_store = " -b sqlite:" + (folder.path() / "other.db").string();
+  CliProgram store{script(simba + " run" + other_store + " -m m -- echo inner")};
+  EXPECT_EQ(store.wait(), 0) << store.err();
+  EXPECT_EQ(store.out(), "inner\n");
+  CliProgram mutex{script(simba + " run -b sqlite:" + database.string() +
+                              " -m 'o m=1' --id you -- sh -c "
+                              "'echo $SIMBA_MUTEX $SIMBA_HELD'",
+                          {"--id", "me"})};
+  EXPECT_EQ(mutex.wait(), 0) << mutex.err();
+  EXPECT_EQ(mutex.out(), "o m=1 m=me o%20m%3D1=you\n");
+}
+
 TEST_F(CliRun, TakesItsStoreFromTheEnvironment) {
   CliProgram program{{"run", "-m", "m", "--", "true"},
                      {{"SIMBA_BACKEND", "sqlite:" + database.string()}}};

@@ -93,6 +93,64 @@ TEST(CliUsage, SaysWhatIsWrongWithTheConfiguration) {
   }
 }
 
+TEST(CliUsage, RefusesStoresThatExcludeNobody) {
+  const std::vector<std::vector<std::string>> commands{
+      {"run", "-m", "m", "--", "true"},
+      {"elect", "-m", "m"},
+      {"schedule", "-m", "m", "--every", "1h", "--", "true"},
+      {"status"},
+      {"watch"},
+      {"release", "-m", "m", "--force"},
+      {"init"}};
+  for (const auto& command : commands) {
+    for (const auto* const store : {"memory:", "sqlite::memory:"}) {
+      std::vector<std::string> words{"-b", store};
+      words.insert(words.end(), command.begin(), command.end());
+      CliProgram program{words};
+      EXPECT_EQ(program.wait(), 78) << testing::PrintToString(words);
+      EXPECT_THAT(program.err(), HasSubstr("inside one process")) << testing::PrintToString(words);
+      EXPECT_EQ(program.out(), "");
+    }
+  }
+}
+
+TEST(CliUsage, RefusesAMarginThatIsTooShortToEndCmd) {
+  const support::TemporaryFolder folder;
+  const std::string store = "sqlite:" + (folder.path() / "a.db").string();
+  const std::vector<std::vector<std::string>> commands{
+      {"run", "-m", "m", "--", "true"},
+      {"elect", "-m", "m"},
+      {"schedule", "-m", "m", "--every", "1h", "--", "true"}};
+  for (const auto& command : commands) {
+    std::vector<std::string> words{"-b", store + "?margin=0"};
+    words.insert(words.end(), command.begin(), command.end());
+    CliProgram program{words};
+    EXPECT_EQ(program.wait(), 78) << testing::PrintToString(words);
+    EXPECT_THAT(program.err(), HasSubstr("margin is 0 ms but must be at least 50 ms"));
+  }
+  CliProgram derived{
+      {"run", "-b", store, "--ttl", "500ms", "--transition", "480ms", "-m", "m", "--", "true"}};
+  EXPECT_EQ(derived.wait(), 78);
+  EXPECT_THAT(derived.err(), HasSubstr("margin is 49 ms but must be at least 50 ms"));
+  EXPECT_THAT(derived.err(), HasSubstr("ttl + transition be at least 1000 ms"));
+  CliProgram enough{{"run", "-b", store + "?margin=50ms", "-m", "m", "--", "true"}};
+  EXPECT_EQ(enough.wait(), 0) << enough.err();
+}
+
+TEST(CliUsage, LocksTheFileThatTheOptionNamesWhateverTheEnvironmentSays) {
+  const support::TemporaryFolder folder;
+  const auto mine = folder.path() / "mine.db";
+  const auto other = folder.path() / "other.db";
+  CliProgram program{{"run", "-b", "sqlite:" + mine.string(), "-m", "m", "--", "true"},
+                     {{"SIMBA_SQLITE_PATH", other.string()},
+                      {"SIMBA_BACKEND", "sqlite:" + other.string()},
+                      {"SIMBA_SQLITE_URL", "sqlite:" + other.string()},
+                      {"SIMBA_ENABLED", "1"}}};
+  EXPECT_EQ(program.wait(), 0) << program.err();
+  EXPECT_TRUE(std::filesystem::exists(mine));
+  EXPECT_FALSE(std::filesystem::exists(other));
+}
+
 TEST(CliUsage, PrintsErrorsAsObjectsWhenAsked) {
   CliProgram program{{"--json", "run", "-m", "m"}};
   EXPECT_EQ(program.wait(), 64);
