@@ -155,6 +155,26 @@ const std::string& CommonOptions::need_mutex() const {
   return *mutex;
 }
 
+std::string CommonOptions::named_by(const config::Environment& environment) const {
+  if (backend) return "option --backend";
+  const bool named = environment.find("SIMBA_BACKEND").has_value();
+  if (config) {
+    const std::string file = "file " + *config;
+    if (store) return "option --store, in " + file;
+    return named ? "variable SIMBA_BACKEND, which goes before what " + file + " says" : file;
+  }
+  if (named) return "variable SIMBA_BACKEND";
+  return config::Configuration::from_environment(environment).store().empty()
+             ? "default, since nothing names a store"
+             : "variables of the environment";
+}
+
+bool CommonOptions::uses_default_store() const {
+  const auto environment = config::process_environment();
+  return !backend && !config && !environment.find("SIMBA_SQLITE_PATH") &&
+         config::Configuration::from_environment(environment).store().empty();
+}
+
 bool CommonOptions::passes_over_config() const {
   return config && !backend && !store && !variable("SIMBA_BACKEND").empty();
 }

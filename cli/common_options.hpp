@@ -37,6 +37,12 @@ struct CommonOptions {
   /// simba.enabled is off or the file can not be read; UsageError where --mutex is blank.
   config::Configuration load() const;
 
+  /// What names the store that `load` gives, in words, e.g. "option --backend".
+  std::string named_by(const config::Environment& environment) const;
+
+  /// Whether nothing names a store, nor where SQLite's file is.
+  bool uses_default_store() const;
+
   /// Whether SIMBA_BACKEND names the store although --config is given.
   bool passes_over_config() const;
 

@@ -39,4 +39,12 @@ Store::Store(const CommonOptions& options, Talk talk, const config::Configuratio
                                     talk == Talk::warnings ? LogLevel::warn : LogLevel::error)},
       factory_{configuration.make_factory(runtime_)} {}
 
+std::unique_ptr<engine::StoreAdmin> make_admin(const CommonOptions& options,
+                                               const config::Configuration& configuration,
+                                               const std::shared_ptr<const Runtime>& runtime) {
+  auto admin = configuration.make_admin(runtime);
+  if (!options.uses_default_store()) admin->check_exists();
+  return admin;
+}
+
 }  // namespace simba::cli

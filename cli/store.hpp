@@ -34,4 +34,10 @@ class Store {
   const std::unique_ptr<MutexServiceFactory> factory_;
 };
 
+/// The store for commands that look at it. It must be there, for one that is not looks as if every
+/// mutex were free; the default one need not, since nobody can have mistyped it. Throws Error.
+std::unique_ptr<engine::StoreAdmin> make_admin(const CommonOptions& options,
+                                               const config::Configuration& configuration,
+                                               const std::shared_ptr<const Runtime>& runtime);
+
 }  // namespace simba::cli

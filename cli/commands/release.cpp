@@ -8,6 +8,7 @@
 #include "cli/errors.hpp"
 #include "cli/log.hpp"
 #include "cli/printable.hpp"
+#include "cli/store.hpp"
 
 namespace simba::cli {
 namespace {
@@ -36,7 +37,7 @@ Example:
           "knowing it, so that there are two; if that is what you want, add --force",
           printable(mutex))};
     }
-    const auto admin = options.load().make_admin(make_command_runtime(options.verbosity));
+    const auto admin = make_admin(options, options.load(), make_command_runtime(options.verbosity));
     const auto before = admin->evict(mutex);
     const bool owned = !before.owner_id.empty();
     const std::string text =

@@ -7,6 +7,7 @@
 #include "cli/exit_codes.hpp"
 #include "cli/log.hpp"
 #include "cli/palette.hpp"
+#include "cli/store.hpp"
 
 namespace simba::cli {
 namespace {
@@ -29,7 +30,7 @@ Examples:
 
   int run(const Invocation& invocation, Output& output) override {
     const auto& options = invocation.options;
-    const auto admin = options.load().make_admin(make_command_runtime(options.verbosity));
+    const auto admin = make_admin(options, options.load(), make_command_runtime(options.verbosity));
     const std::vector<engine::MutexEntry> entries =
         options.mutex ? std::vector{admin->find(*options.mutex)} : admin->list();
     if (output.json()) {

@@ -19,6 +19,7 @@
 #include "cli/palette.hpp"
 #include "cli/printable.hpp"
 #include "cli/signals.hpp"
+#include "cli/store.hpp"
 #include "simba/core/mutex_retriever.hpp"
 #include "simba/core/mutex_service_factory.hpp"
 
@@ -86,7 +87,7 @@ class Watch {
       : only_{options.mutex},
         output_{output},
         runtime_{make_command_runtime(options.verbosity)},
-        admin_{configuration.make_admin(runtime_)},
+        admin_{make_admin(options, configuration, runtime_)},
         factory_{configuration.make_factory(runtime_)} {}
 
   /// Asks the store, and follows what is new. Throws Error.

@@ -43,6 +43,8 @@ class SqlAdmin final : public engine::StoreAdmin {
   SqlAdmin(SqlAdminParts parts, Schema schema, const SqlPlan& plan)
       : parts_{std::move(parts)}, schema_{schema}, plan_{plan} {}
 
+  void check_exists() override { parts_.inspector->check_exists(); }
+
   std::vector<MutexEntry> list() override {
     Session* const session = connected();
     if (session == nullptr) return {};

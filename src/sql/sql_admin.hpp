@@ -24,6 +24,9 @@ class TableInspector {
   TableInspector& operator=(const TableInspector&) = delete;
   virtual ~TableInspector() = default;
 
+  /// As `StoreAdmin::check_exists`.
+  virtual void check_exists() {}
+
   /// Whether the store finds all that it needs. Makes nothing.
   virtual bool has_table() = 0;
 

@@ -69,9 +69,28 @@ Connection FileInspector::open() const {
   return Connection{path_, sql::real_now() + timeout_, never_raised_};
 }
 
-bool FileInspector::has_table() {
+void FileInspector::check_exists() {
+  if (!is_missing()) return;
+  throw Error{ErrorKind::configuration,
+              fmt::format("SQLite store: the file {} does not exist; check the path, or make the "
+                          "file with \"simba init\"",
+                          path_.string())};
+}
+
+/// Opening it would say the same, but also make the file.
+bool FileInspector::is_missing() const {
   std::error_code unknown;
-  if (!std::filesystem::exists(path_, unknown) && !unknown) return false;
+  if (std::filesystem::exists(path_, unknown) || unknown) return false;
+  const auto folder = path_.parent_path();
+  if (std::filesystem::exists(folder, unknown)) return true;
+  throw Error{ErrorKind::configuration,
+              fmt::format("SQLite store: the folder {} does not exist; check the path, or make the "
+                          "folder",
+                          folder.string())};
+}
+
+bool FileInspector::has_table() {
+  if (is_missing()) return false;
   Connection connection = open();
   return answers(connection, complete);
 }

@@ -15,12 +15,14 @@ class FileInspector final : public sql::TableInspector {
  public:
   FileInspector(std::filesystem::path path, sql::Schema schema, std::chrono::milliseconds timeout);
 
+  void check_exists() override;
   bool has_table() override;
   std::vector<std::string> names() override;
   engine::StoreReport examine() override;
 
  private:
   Connection open() const;
+  bool is_missing() const;
   void check_place(std::vector<engine::Finding>& findings) const;
   void check_tables(std::vector<engine::Finding>& findings) const;
 

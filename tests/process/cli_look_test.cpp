@@ -67,6 +67,7 @@ TEST_P(CliLook, StatusShowsWhoOwnsWhat) {
 
 TEST_P(CliLook, StatusShowsAFreeMutexAsFree) {
   const auto mutex = own_mutex("free");
+  ASSERT_EQ(simba({"init"}).code, 0);
   const auto end = simba({"status", "-m", mutex});
   EXPECT_EQ(end.code, 0) << end.err;
   EXPECT_TRUE(std::regex_search(end.out, std::regex{mutex + " +free +- +- "})) << end.out;
@@ -88,6 +89,7 @@ TEST_P(CliLook, ReleaseTakesTheMutexAndTellsWhoOwnedIt) {
 
 TEST_P(CliLook, WatchShowsEachChangeOfAMutex) {
   const auto mutex = own_mutex("watch");
+  ASSERT_EQ(simba({"init"}).code, 0);
   CliProgram watch{{"watch", "-b", url(), "-m", mutex}};
   ASSERT_TRUE(watch.says("is free")) << watch.err();
   {
@@ -157,6 +159,25 @@ TEST(CliLookAnyStore, WorksWithoutAnyOptionInTheHomeOfTheUser) {
   EXPECT_TRUE(std::filesystem::exists(state.path() / "simba" / "simba.db"));
 }
 
+TEST(CliLookAnyStore, AFileThatDoesNotExistDoesNotLookHealthy) {
+  const TemporaryFolder folder;
+  const std::vector<std::vector<std::string>> commands{
+      {"status"}, {"status", "-m", "m"}, {"watch"}, {"release", "-m", "m", "--force"}};
+  for (const std::string& missing :
+       {folder.path().string() + "/typo/simba.db", folder.path().string() + "/typo.db"}) {
+    for (auto words : commands) {
+      const auto by_variable = run_cli(words, {{"SIMBA_SQLITE_PATH", missing}});
+      words.insert(words.end(), {"-b", "sqlite:" + missing});
+      for (const auto& end : {run_cli(words), by_variable}) {
+        EXPECT_EQ(end.code, 78) << testing::PrintToString(words) << end.out << end.err;
+        EXPECT_THAT(end.err, HasSubstr("does not exist; check the path"));
+        EXPECT_EQ(end.out, "");
+      }
+    }
+    EXPECT_FALSE(std::filesystem::exists(missing));
+  }
+}
+
 TEST(CliLookAnyStore, ReleaseWantsForceAndSaysWhy) {
   const auto end = run_cli({"release", "-m", "backup"});
   EXPECT_EQ(end.code, 64);
@@ -218,6 +239,7 @@ TEST(CliLookAnyStore, NamesCanNotSteerATerminal) {
 TEST(CliLookAnyStore, WatchEndsWhenNobodyReadsIt) {
   const TemporaryFolder folder;
   const auto url = "sqlite:" + (folder.path() / "simba.db").string();
+  ASSERT_EQ(run_cli({"init", "-b", url}).code, 0);
   const std::string line =
       std::string{SIMBA_TEST_COMMAND} + " watch -m x -b " + url + " | head -n 1 | grep -q free";
   EXPECT_EQ(std::system(("timeout 60 sh -c '" + line + "'").c_str()), 0);

@@ -182,7 +182,7 @@ TEST(CliUsage, NotesThatAVariableGoesBeforeAFile) {
   const support::TemporaryFolder folder;
   const std::string file = (folder.path() / "simba.yaml").string();
   std::ofstream{file} << "simba:\n  redis:\n    hosts: 127.0.0.1:1\n";
-  CliProgram program{{"status", "--config", file},
+  CliProgram program{{"init", "--config", file},
                      {{"SIMBA_BACKEND", "sqlite:" + (folder.path() / "a.db").string()}}};
   EXPECT_EQ(program.wait(), 0) << program.err();
   EXPECT_THAT(program.err(), HasSubstr("SIMBA_BACKEND is set, so what " + file + " says"));
@@ -202,7 +202,7 @@ TEST(CliUsage, TellsThatAResultCouldNotBeWritten) {
   const support::TemporaryFolder folder;
   const std::string store = "-b sqlite:" + (folder.path() / "a.db").string();
   for (const std::string& line :
-       {"status -m x " + store, "init " + store, std::string{"--help"}, std::string{"--version"}}) {
+       {"init " + store, "status -m x " + store, std::string{"--help"}, std::string{"--version"}}) {
     const std::string command = "timeout 20 " SIMBA_TEST_COMMAND " " + line + " >/dev/full 2>" +
                                 (folder.path() / "err").string();
     const int status = std::system(command.c_str());

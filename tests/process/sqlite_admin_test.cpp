@@ -48,8 +48,23 @@ TEST_F(SqliteAdmin, AFolderThatDoesNotExistIsAProblem) {
   path = folder.path() / "nowhere" / "simba.db";
   EXPECT_THAT(problems(examine()), ElementsAre(HasSubstr("nowhere does not exist")));
   const auto admin = make_sqlite_admin({.path = path}, quiet_runtime());
-  EXPECT_THAT(admin->list(), IsEmpty());
-  EXPECT_EQ(error_of([&] { admin->init(); }).kind(), ErrorKind::configuration);
+  for (const auto& error :
+       {error_of([&] { admin->list(); }), error_of([&] { admin->find("m"); }),
+        error_of([&] { admin->evict("m"); }), error_of([&] { admin->check_exists(); }),
+        error_of([&] { admin->init(); })}) {
+    EXPECT_EQ(error.kind(), ErrorKind::configuration);
+    EXPECT_THAT(error.what(), HasSubstr("nowhere does not exist"));
+  }
+}
+
+TEST_F(SqliteAdmin, TellsThatAFileIsStillToBeMade) {
+  const auto admin = make_sqlite_admin({.path = path}, quiet_runtime());
+  const auto error = error_of([&] { admin->check_exists(); });
+  EXPECT_EQ(error.kind(), ErrorKind::configuration);
+  EXPECT_THAT(error.what(), HasSubstr("the file " + path.string() + " does not exist"));
+  EXPECT_FALSE(std::filesystem::exists(path)) << "looking makes nothing";
+  admin->init();
+  EXPECT_NO_THROW(admin->check_exists());
 }
 
 TEST_F(SqliteAdmin, AFolderInPlaceOfAFileIsAProblem) {
@@ -109,6 +124,7 @@ TEST_F(SqliteAdmin, AnOwnerWhoseProcessIsGoneIsShownAsNone) {
 TEST_F(SqliteAdmin, NeedsAFile) {
   EXPECT_THROW(make_sqlite_admin({}, quiet_runtime()), InvalidArgumentError);
   EXPECT_THROW(make_sqlite_admin({.path = "/tmp/"}, quiet_runtime()), InvalidArgumentError);
+  EXPECT_THROW(make_sqlite_admin({.path = ":memory:"}, quiet_runtime()), InvalidArgumentError);
 }
 
 }  // namespace

@@ -48,6 +48,10 @@ class StoreAdmin {
  public:
   virtual ~StoreAdmin() = default;
 
+  /// Throws Error of kind `configuration` where the store itself is still to be made, as a file
+  /// that does not exist. To those that look it is empty, which may be a mistyped name.
+  virtual void check_exists() {}
+
   /// All mutexes that the store knows of, in the order of their names. Free ones too where it keeps
   /// them.
   virtual std::vector<MutexEntry> list() = 0;
