@@ -39,11 +39,15 @@ class WaitNotes {
   void tell(const Candidate::News& news, nanoseconds waited) {
     if (waited < quiet) return;
     const std::string reason = reason_of(news);
-    const bool changed = reason != told_;
+    // An error may be worded anew each time, as "for 747 ms".
+    const std::string topic =
+        news.error ? fmt::to_string(static_cast<int>(news.error->kind())) : reason;
+    const bool changed = topic != told_;
     if (!changed && waited < next_) return;
     while (next_ <= waited) next_ += quiet;
     if (!changed && !output_.live_notes()) return;
-    told_ = reason;
+    told_ = topic;
+    told_error_ = news.error && !output_.live_notes();
     Json object{{"event", "waiting"},
                 {"mutex", candidate_.mutex()},
                 {"contender_id", candidate_.contender_id()},
@@ -56,6 +60,9 @@ class WaitNotes {
         object);
   }
 
+  /// Whether what stands on the screen last is why we wait: the error of the store.
+  bool told_error() const noexcept { return told_error_; }
+
  private:
   static std::string reason_of(const Candidate::News& news) {
     if (news.error) return fmt::format(": {}", news.error->what());
@@ -67,6 +74,7 @@ class WaitNotes {
   Output& output_;
   nanoseconds next_;
   std::string told_{"?"};
+  bool told_error_ = false;
 };
 
 Failure not_acquired(const Candidate& candidate, const Candidate::News& news, milliseconds limit) {
@@ -76,20 +84,33 @@ Failure not_acquired(const Candidate& candidate, const Candidate::News& news, mi
   return Failure{ExitCode::not_acquired, text};
 }
 
+/// The error of the store, or, where that was told already, only that it has not passed.
+Failure store_failure(const Candidate& candidate, const Error& error, const WaitNotes& notes,
+                      nanoseconds waited) {
+  if (!notes.told_error()) return to_failure(error);
+  return Failure{exit_code_of(error.kind()),
+                 fmt::format("gave up waiting for mutex \"{}\" after {}: no answer from the store",
+                             printable(candidate.mutex()), to_text(waited))};
+}
+
 /// Throws where it is time to give up.
 void check(const Candidate& candidate, const Candidate::News& news, const Patience& patience,
-           nanoseconds waited) {
+           const WaitNotes& notes, nanoseconds waited) {
   if (news.error && !news.error->passes()) throw to_failure(*news.error);
   if (const auto why = deadlock_with(candidate.mutex(), news.owner)) {
     throw Failure{ExitCode::usage, *why};
   }
   if (!patience.limit) {
-    if (news.error && !news.answered && waited >= patience.silence) throw to_failure(*news.error);
+    if (news.error && !news.answered && waited >= patience.silence) {
+      throw store_failure(candidate, *news.error, notes, waited);
+    }
     return;
   }
   const bool asked_once = *patience.limit == 0ms && (news.error || !news.owner.empty());
   if (!asked_once && (*patience.limit == 0ms || waited < *patience.limit)) return;
-  if (news.error && news.owner.empty()) throw to_failure(*news.error);
+  if (news.error && news.owner.empty()) {
+    throw store_failure(candidate, *news.error, notes, waited);
+  }
   if (!news.answered) {
     throw Failure{ExitCode::unavailable,
                   fmt::format("the store has not answered within {}", to_text(*patience.limit))};
@@ -113,7 +134,7 @@ std::optional<int> wait_for_mutex(Candidate& candidate, Signals& signals, const 
     }
     const nanoseconds waited = clock->now() - begun;
     if (!news.error || news.error->passes()) notes.tell(news, waited);
-    check(candidate, news, patience, waited);
+    check(candidate, news, patience, notes, waited);
 
     nanoseconds wake_at = notes.next();
     if (patience.limit && *patience.limit > 0ms) wake_at = std::min(wake_at, {*patience.limit});

@@ -231,7 +231,7 @@ void StatementCrew::note_attempt(const std::optional<Error>& error) {
       log_->log(LogLevel::info, fmt::format("{}: can be reached again", database_->name()));
     }
   } else if (gate_.failed(*error, real_now()) && !closing_) {
-    log_->log(LogLevel::warn, error->what());
+    log_->log(LogLevel::info, error->what());  // those that ask are told, and warn of it
   }
 }
 

@@ -254,7 +254,7 @@ void Session::on(const Failed& event) {
   const bool had_session = state_ == State::connected || state_ == State::suspended;
   state_ = State::idle;
   if (gate_.failed(event.error, runtime_->clock->now())) {
-    runtime_->log->log(LogLevel::warn, event.error.what());
+    runtime_->log->log(LogLevel::info, event.error.what());  // those that ask warn of it
   }
   arm();
   if (had_session) {
@@ -281,7 +281,7 @@ void Session::tick() {
     case State::connecting:
       if (!takes_long_ && now >= opened_at_ + settings_->connection_timeout) {
         takes_long_ = true;
-        runtime_->log->log(LogLevel::warn, trouble().what());
+        runtime_->log->log(LogLevel::info, trouble().what());  // those that ask warn of it
         listener_.connecting_takes_long();
       }
       break;

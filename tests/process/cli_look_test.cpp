@@ -1,4 +1,5 @@
 // simba status, watch, release and init on real stores, and what every command has in common.
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <regex>
 
@@ -137,6 +138,28 @@ TEST_P(CliLook, AStoreThatIsNotThereIsExitCode69) {
     EXPECT_EQ(end.code, 69) << words.front() << ": " << end.err;
     EXPECT_THAT(end.err, HasSubstr("simba doctor"));
   }
+}
+
+TEST_P(CliLook, AStoreThatIsNotThereIsReportedOnce) {
+  const std::string& nowhere = GetParam().nowhere;
+  if (nowhere.empty()) GTEST_SKIP() << "it has no server";
+  const auto reports = [](const std::string& text) {
+    const std::regex reason{"Connection refused|Can't connect|has let us in"};
+    return std::distance(std::sregex_iterator{text.begin(), text.end(), reason},
+                         std::sregex_iterator{});
+  };
+  // Long enough for a note that it waits.
+  const auto run = run_cli({"run", "-b", nowhere, "-m", "m", "--timeout", "2500ms", "--", "true"});
+  EXPECT_EQ(run.code, 69) << run.err;
+  EXPECT_EQ(reports(run.err), 1) << run.err;
+  EXPECT_THAT(run.err, HasSubstr("gave up waiting for mutex \"m\" after"));
+  const auto at_once = run_cli({"run", "-b", nowhere, "-m", "m", "--timeout", "0", "--", "true"});
+  EXPECT_EQ(reports(at_once.err), 1) << at_once.err;
+  CliProgram elect{{"elect", "-b", nowhere, "-m", "m"}};
+  EXPECT_TRUE(elect.notes("acquisition failed")) << elect.err();
+  elect.signal(SIGTERM);
+  elect.wait();
+  EXPECT_EQ(reports(elect.err()), 1) << elect.err();
 }
 
 TEST_P(CliLook, AWrongPasswordIsExitCode77AndIsNotShown) {
