@@ -1,8 +1,11 @@
 #include "cli/output.hpp"
 
 #include <cerrno>
+#include <chrono>
 #include <cstdlib>
+#include <system_error>
 #include <unistd.h>
+#include <utility>
 
 namespace simba::cli {
 namespace {
@@ -18,7 +21,7 @@ bool no_colour() {
   return value != nullptr && *value != '\0';
 }
 
-/// At once and unbuffered: what a CMD prints comes after it. Returns the error, or 0.
+/// At once and unbuffered. Returns the error, or 0.
 int write_all(int file, std::string_view text) {
   while (!text.empty()) {
     const auto count = ::write(file, text.data(), text.size());
@@ -30,6 +33,30 @@ int write_all(int file, std::string_view text) {
   }
   return 0;
 }
+
+/// Standard error. A line of level info is written as it is; any other is the queue's own.
+class ErrorStream final : public Logger {
+ public:
+  explicit ErrorStream(Output::Form form) : form_{form} {}
+
+  bool enabled(LogLevel /*level*/) const noexcept override { return true; }
+  void log(LogLevel level, std::string_view line) override {
+    if (level == LogLevel::info) {
+      write_all(STDERR_FILENO, line);
+    } else if (form_ == Output::Form::json) {
+      write_all(STDERR_FILENO,
+                to_line({{"event", "log"}, {"level", "warning"}, {"message", line}}) + "\n");
+    } else {
+      write_all(STDERR_FILENO, "simba: " + std::string{line} + "\n");
+    }
+  }
+
+ private:
+  const Output::Form form_;
+};
+
+/// How long a note may take that comes before what others write. Longer, it is left to itself.
+constexpr std::chrono::milliseconds usual_time{250};
 
 }  // namespace
 
@@ -63,8 +90,7 @@ void Output::passing_note(std::string_view text, const Json& object) {
 
 void Output::end_passing_note() {
   const std::lock_guard lock{mutex_};
-  if (replaceable_) write_all(STDERR_FILENO, "\r\033[K");
-  replaceable_ = false;
+  if (std::exchange(replaceable_, false)) write_error("\r\033[K");
 }
 
 void Output::event(const Json& object) {
@@ -85,7 +111,18 @@ void Output::write_note(std::string_view text, const Json& object, std::string_v
   const std::lock_guard lock{mutex_};
   if (replaceable_) line.insert(0, "\r\033[K");
   replaceable_ = end.empty();
-  write_all(STDERR_FILENO, line);
+  write_error(line);
+}
+
+void Output::write_error(std::string_view text) {
+  try {
+    if (!errors_) errors_ = make_queued_logger(std::make_shared<ErrorStream>(form_));
+  } catch (const std::system_error&) {  // no thread: rather slowly than not at all
+    write_all(STDERR_FILENO, text);
+    return;
+  }
+  errors_->log(LogLevel::info, text);
+  stuck_ = !errors_->flush(stuck_ ? std::chrono::milliseconds{0} : usual_time);
 }
 
 }  // namespace simba::cli

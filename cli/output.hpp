@@ -1,10 +1,13 @@
 #pragma once
 
 #include <atomic>
+#include <memory>
 #include <mutex>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
+
+#include "simba/core/log.hpp"
 
 namespace simba::cli {
 
@@ -14,7 +17,8 @@ using Json = nlohmann::ordered_json;
 /// What a command prints: for people, or, with --json, one object a line.
 ///
 /// Results go to standard output. Notes and errors go to standard error, so that they never mix
-/// with what a CMD prints; as objects too with --json.
+/// with what a CMD prints; as objects too with --json. They come before what a CMD prints later,
+/// but nobody waits for a standard error that is stuck: what does not fit is dropped, with a count.
 ///
 /// Threads: every function may be called from any thread.
 class Output {
@@ -64,6 +68,7 @@ class Output {
  private:
   void write_result(std::string_view text);
   void write_note(std::string_view text, const Json& object, std::string_view end);
+  void write_error(std::string_view text);
 
   // constant after construction
   const Form form_;
@@ -73,7 +78,10 @@ class Output {
 
   std::mutex mutex_;
   std::atomic<int> failure_ = 0;
-  bool replaceable_ = false;  // guarded by mutex_: the last note is to be replaced
+  // guarded by mutex_
+  bool replaceable_ = false;        // the last note is to be replaced
+  bool stuck_ = false;              // standard error took too long
+  std::shared_ptr<Logger> errors_;  // made with the first note
 };
 
 /// One line of text for an object, whatever bytes are in its strings.

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "simba/core/abstract_mutex_contender.hpp"
+
 namespace simba {
 
 AbstractMutexContendService::AbstractMutexContendService(MutexContender& contender,
@@ -48,7 +50,12 @@ void AbstractMutexContendService::notify_owner(MutexOwner owner) {
   AbstractMutexRetrievalService::notify_owner(std::move(owner));
 }
 
-void AbstractMutexContendService::start_retrieval() { start_contend(); }
+void AbstractMutexContendService::start_retrieval() {
+  if (auto* const contender = dynamic_cast<AbstractMutexContender*>(&contender_)) {
+    contender->served_with(runtime()->log);
+  }
+  start_contend();
+}
 
 void AbstractMutexContendService::stop_retrieval() { stop_contend(); }
 

@@ -8,16 +8,6 @@
 #include "simba/core/names.hpp"
 
 namespace simba {
-namespace {
-
-/// Makes the default logger only when there is something to write: a process may have thousands of
-/// contenders whose callbacks are overridden.
-void write(const std::shared_ptr<Logger>& given, const std::string& line) {
-  const auto log = given ? given : make_default_logger();
-  log->log(LogLevel::info, line);
-}
-
-}  // namespace
 
 AbstractMutexContender::AbstractMutexContender(std::string mutex)
     : AbstractMutexContender{std::move(mutex), ContenderIdGenerator::unique().generate()} {}
@@ -30,15 +20,29 @@ AbstractMutexContender::AbstractMutexContender(std::string mutex, std::string co
 }
 
 void AbstractMutexContender::on_acquired(const MutexState& state) {
-  write(log_, fmt::format("mutex [{}] acquired by [{}], fencing token {}", mutex_, contender_id_,
-                          state.after().fencing_token()));
+  write(fmt::format("mutex [{}] acquired by [{}], fencing token {}", mutex_, contender_id_,
+                    state.after().fencing_token()));
 }
 
 void AbstractMutexContender::on_released(const MutexState& state) {
   const auto& next = state.after().owner_id();
-  write(log_,
-        fmt::format("mutex [{}] released by [{}], {}", mutex_, contender_id_,
+  write(fmt::format("mutex [{}] released by [{}], {}", mutex_, contender_id_,
                     next.empty() ? "no owner known" : fmt::format("now owned by [{}]", next)));
+}
+
+void AbstractMutexContender::served_with(const std::shared_ptr<Logger>& log) {
+  const std::lock_guard lock{log_mutex_};
+  runtime_log_ = log;
+}
+
+void AbstractMutexContender::write(const std::string& line) const {
+  std::shared_ptr<Logger> log = log_;
+  if (!log) {
+    const std::lock_guard lock{log_mutex_};
+    log = runtime_log_.lock();
+  }
+  if (!log) log = make_default_logger();
+  log->log(LogLevel::info, line);
 }
 
 }  // namespace simba

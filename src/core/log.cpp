@@ -1,10 +1,19 @@
 #include "simba/core/log.hpp"
 
+#include <atomic>
+#include <condition_variable>
+#include <mutex>
+#include <string>
+#include <thread>
 #include <utility>
+#include <vector>
 
 #include <spdlog/logger.h>
 #include <spdlog/sinks/stdout_color_sinks.h>
 #include <spdlog/spdlog.h>
+
+#include "core/thread_group.hpp"
+#include "simba/core/fork_guard.hpp"
 
 namespace simba {
 namespace {
@@ -32,8 +41,14 @@ class SpdlogLogger final : public Logger {
   }
 
   void log(LogLevel level, std::string_view message) noexcept override {
+    log_at(std::chrono::system_clock::now(), level, message);
+  }
+
+  void log_at(std::chrono::system_clock::time_point when, LogLevel level,
+              std::string_view message) noexcept override {
     try {
-      logger_->log(to_spdlog(level), spdlog::string_view_t{message.data(), message.size()});
+      logger_->log(when, spdlog::source_loc{}, to_spdlog(level),
+                   spdlog::string_view_t{message.data(), message.size()});
     } catch (...) {  // NOLINT(bugprone-empty-catch): there is nowhere left to report it
     }
   }
@@ -48,6 +63,185 @@ class NullLogger final : public Logger {
   void log(LogLevel /*level*/, std::string_view /*message*/) noexcept override {}
 };
 
+constexpr std::size_t queue_limit = 10'000;
+constexpr std::chrono::seconds flush_limit{1};
+constexpr std::chrono::seconds look_at_levels{1};
+
+/// Lines on their way to a logger that may take any time. Shared with the thread that passes them
+/// on, which may be stuck in that logger for ever.
+class LogQueue {
+ public:
+  explicit LogQueue(std::shared_ptr<Logger> to) : to_{std::move(to)} { read_levels(); }
+
+  bool enabled(LogLevel level) const noexcept { return ((levels_.load() >> bit(level)) & 1U) != 0; }
+
+  void push(LogLevel level, std::string_view message) noexcept {
+    const auto now = std::chrono::system_clock::now();
+    if (fork_guard_.in_child()) {  // its lock may be held by a thread of the parent
+      ++dropped_;
+      return;
+    }
+    const std::lock_guard lock{mutex_};
+    try {
+      if (lines_.size() < queue_limit) {
+        lines_.push_back({now, level, std::string{message}});
+        ++taken_;
+      } else {
+        drop();
+      }
+    } catch (...) {  // no memory
+      drop();
+    }
+    changed_.notify_one();
+  }
+
+  bool flush(std::chrono::nanoseconds limit) {
+    if (fork_guard_.in_child()) return false;
+    std::unique_lock lock{mutex_};
+    return passed_on_.wait_for(lock, limit, [&, taken = taken_] { return written_ >= taken; });
+  }
+
+  std::uint64_t dropped() const noexcept { return dropped_; }
+  bool in_forked_child() const noexcept { return fork_guard_.in_child(); }
+
+  /// Passes lines on until `finish`.
+  void run() noexcept {
+    std::unique_lock lock{mutex_};
+    for (;;) {
+      changed_.wait_for(lock, look_at_levels,
+                        [this] { return ending_ || missing_ != 0 || !lines_.empty(); });
+      const std::vector<Line> lines = std::exchange(lines_, {});
+      const std::uint64_t missing = std::exchange(missing_, 0);
+      if (ending_ && lines.empty() && missing == 0) break;
+      lock.unlock();
+      read_levels();
+      for (const Line& line : lines) pass_on(line);
+      if (missing != 0) tell_missing(missing);
+      lock.lock();
+      written_ += lines.size();
+      passed_on_.notify_all();
+    }
+    ended_ = true;
+    passed_on_.notify_all();
+  }
+
+  /// Lets `run` end once everything has been passed on.
+  void finish() {
+    const std::lock_guard lock{mutex_};
+    ending_ = true;
+    changed_.notify_one();
+  }
+
+  /// Says whether `run` has ended within `limit`. If not, it ends with the line it is stuck in.
+  bool ends_within(std::chrono::nanoseconds limit) {
+    std::unique_lock lock{mutex_};
+    given_up_ = !passed_on_.wait_for(lock, limit, [this] { return ended_; });
+    return !given_up_;
+  }
+
+ private:
+  struct Line {
+    std::chrono::system_clock::time_point when;
+    LogLevel level = LogLevel::debug;
+    std::string message;
+  };
+
+  static unsigned bit(LogLevel level) noexcept { return static_cast<unsigned>(level); }
+
+  /// With mutex_ held.
+  void drop() noexcept {
+    ++dropped_;
+    ++missing_;
+  }
+
+  void read_levels() noexcept {
+    unsigned levels = levels_;
+    for (const auto level : {LogLevel::debug, LogLevel::info, LogLevel::warn, LogLevel::error}) {
+      try {
+        const unsigned mask = 1U << bit(level);
+        levels = to_->enabled(level) ? levels | mask : levels & ~mask;
+      } catch (...) {  // NOLINT(bugprone-empty-catch): as before, then
+      }
+    }
+    levels_ = levels;
+  }
+
+  void pass_on(const Line& line) noexcept {
+    if (given_up_) return;
+    try {
+      to_->log_at(line.when, line.level, line.message);
+    } catch (...) {  // NOLINT(bugprone-empty-catch): there is nowhere left to report it
+    }
+  }
+
+  void tell_missing(std::uint64_t missing) noexcept {
+    try {
+      pass_on({std::chrono::system_clock::now(), LogLevel::warn,
+               std::to_string(missing) + " lines of the log were dropped here: " +
+                   std::to_string(queue_limit) + " were waiting to be written already"});
+    } catch (...) {  // NOLINT(bugprone-empty-catch): no memory, no line
+    }
+  }
+
+  // constant after construction
+  const std::shared_ptr<Logger> to_;
+  const ForkGuard fork_guard_;
+
+  std::atomic<unsigned> levels_ = 0xFU;  // a bit each
+  std::atomic<std::uint64_t> dropped_ = 0;
+  std::atomic<bool> given_up_ = false;
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::condition_variable passed_on_;
+  // guarded by mutex_
+  std::vector<Line> lines_;
+  std::uint64_t missing_ = 0;  // dropped since lines_ was taken
+  std::uint64_t taken_ = 0;
+  std::uint64_t written_ = 0;
+  bool ending_ = false;
+  bool ended_ = false;
+};
+
+class QueuedLogger final : public Logger {
+ public:
+  explicit QueuedLogger(std::shared_ptr<Logger> to)
+      : queue_{std::make_shared<LogQueue>(std::move(to))} {
+    const auto group = std::make_shared<const detail::ThreadGroup>();
+    thread_ = group->start("simba-log", [group, queue = queue_] { queue->run(); });
+  }
+
+  ~QueuedLogger() override {
+    if (queue_->in_forked_child()) {  // neither the thread nor its lock can be ended here
+      detail::leak(queue_);
+      static_cast<void>(new std::thread{std::move(thread_)});
+      return;
+    }
+    queue_->finish();
+    // This may be its own thread, where a logger was the last to hold a runtime.
+    const bool own = thread_.get_id() == std::this_thread::get_id();
+    if (!own && queue_->ends_within(flush_limit)) {
+      thread_.join();
+    } else {
+      thread_.detach();
+    }
+  }
+
+  QueuedLogger(const QueuedLogger&) = delete;
+  QueuedLogger& operator=(const QueuedLogger&) = delete;
+
+  bool enabled(LogLevel level) const noexcept override { return queue_->enabled(level); }
+  void log(LogLevel level, std::string_view message) noexcept override {
+    queue_->push(level, message);
+  }
+  bool flush(std::chrono::nanoseconds limit) override { return queue_->flush(limit); }
+  std::uint64_t dropped() const noexcept override { return queue_->dropped(); }
+
+ private:
+  const std::shared_ptr<LogQueue> queue_;
+  std::thread thread_;
+};
+
 }  // namespace
 
 std::shared_ptr<Logger> make_default_logger() {
@@ -59,6 +253,12 @@ std::shared_ptr<Logger> make_default_logger() {
     logger->set_level(spdlog::level::info);
   }
   return std::make_shared<SpdlogLogger>(std::move(logger));
+}
+
+std::shared_ptr<Logger> make_queued_logger(std::shared_ptr<Logger> to) {
+  const bool needs_none = dynamic_cast<const QueuedLogger*>(to.get()) != nullptr ||
+                          dynamic_cast<const NullLogger*>(to.get()) != nullptr;
+  return needs_none ? std::move(to) : std::make_shared<QueuedLogger>(std::move(to));
 }
 
 std::shared_ptr<Logger> make_null_logger() { return std::make_shared<NullLogger>(); }

@@ -33,7 +33,7 @@ void check_options(const RuntimeOptions& options) {
 
 std::shared_ptr<const Runtime> make_runtime(const RuntimeOptions& options) {
   check_options(options);
-  const auto log = options.log ? options.log : make_default_logger();
+  const auto log = make_queued_logger(options.log ? options.log : make_default_logger());
   const auto group = std::make_shared<const detail::ThreadGroup>();
   const std::shared_ptr<const Clock> clock = make_system_clock();
   const auto timers = detail::make_asio_timers(group, log);

@@ -1,7 +1,9 @@
 // simba run when something is killed, stopped, or lost.
 #include <csignal>
+#include <cstdlib>
 #include <fcntl.h>
 #include <string>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <gmock/gmock.h>
@@ -387,6 +389,22 @@ TEST_F(CliRunOnRedis, AWrongPasswordIsRefusedAndNeverShown) {
        "--", "true"}};
   EXPECT_EQ(program.wait(), 77) << program.err();
   EXPECT_THAT(program.err(), testing::Not(HasSubstr("wr0ng-pw")));
+}
+
+/// The lease is over after 2 s and CMD takes 5 s. Every renewal, and everything that happens, would
+/// be written to a pipe that is full and that nobody reads.
+TEST_F(CliRunFaults, AStuckStandardErrorStopsNoRenewalAndEndsNoCommand) {
+  const auto full = (folder.path() / "full").string();
+  const auto proof = (folder.path() / "proof").string();
+  const std::string script =
+      "mkfifo '" + full + "' && exec 3<>'" + full +
+      "' && head -c 65536 /dev/zero >&3 && exec " SIMBA_TEST_COMMAND " run -b 'sqlite:" +
+      database.string() + "' -m m --ttl 1s --transition 1s -vv --json -- sh -c 'sleep 5; echo >\"" +
+      proof + "\"' 2>&3";
+  const int status = std::system(script.c_str());  // NOLINT(concurrency-mt-unsafe,cert-env33-c)
+  EXPECT_EQ(WIFEXITED(status) ? WEXITSTATUS(status) : -1, 0);
+  EXPECT_TRUE(std::filesystem::exists(proof));
+  EXPECT_EQ(owner(), "") << "given back";
 }
 
 }  // namespace

@@ -57,6 +57,7 @@ Told error_with(const std::string& text, RedisOptions options) {
   EXPECT_EQ(contender.acquisitions(), 0U);
   service->stop();
   if (!options.password.empty()) {
+    EXPECT_TRUE(options.runtime->log->flush(10s));
     EXPECT_FALSE(log->contains(options.password.reveal()));
   }
   EXPECT_EQ(told.text.find('\n'), std::string::npos);

@@ -145,6 +145,7 @@ TEST_P(SqlRepository, AWrongPasswordIsReportedAndNeverShown) {
   } catch (const Error& error) {
     EXPECT_THAT(error.what(), testing::Not(testing::HasSubstr(password)));
   }
+  EXPECT_TRUE(sql.runtime->log->flush(10s));
   EXPECT_GT(log->count(LogLevel::warn), 0U);
   EXPECT_FALSE(log->contains(password)) << log->text();
 }

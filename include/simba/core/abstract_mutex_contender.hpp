@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <mutex>
 #include <string>
 
 #include "simba/core/log.hpp"
@@ -15,7 +16,8 @@ class AbstractMutexContender : public MutexContender {
   /// Throws InvalidArgumentError where `mutex` is blank.
   explicit AbstractMutexContender(std::string mutex);
 
-  /// Throws InvalidArgumentError where a name is blank. An empty `log` means the default logger.
+  /// Throws InvalidArgumentError where a name is blank. An empty `log` means that of the runtime
+  /// whose service it contends for.
   AbstractMutexContender(std::string mutex, std::string contender_id,
                          std::shared_ptr<Logger> log = {});
 
@@ -26,9 +28,18 @@ class AbstractMutexContender : public MutexContender {
   void on_released(const MutexState& state) override;
 
  private:
+  friend class AbstractMutexContendService;
+
+  /// A service for it starts on a runtime with this log.
+  void served_with(const std::shared_ptr<Logger>& log);
+  void write(const std::string& line) const;
+
   const std::string mutex_;
   const std::string contender_id_;
-  const std::shared_ptr<Logger> log_;
+  const std::shared_ptr<Logger> log_;  // what it was given
+
+  mutable std::mutex log_mutex_;
+  std::weak_ptr<Logger> runtime_log_;  // guarded by log_mutex_; it keeps no runtime alive
 };
 
 }  // namespace simba

@@ -39,7 +39,7 @@ struct Runtime {
 struct RuntimeOptions {
   std::size_t callback_threads = 2;
   std::size_t worker_threads = 2;
-  std::shared_ptr<Logger> log = {};       ///< empty: `make_default_logger()`
+  std::shared_ptr<Logger> log = {};       ///< behind a queue; empty: `make_default_logger()`
   std::size_t max_callback_threads = 64;  ///< also of the threads that fire loss signals
   std::size_t max_worker_threads = 64;
 };

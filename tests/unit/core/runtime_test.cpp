@@ -54,9 +54,10 @@ TEST(Runtime, HasEveryPart) {
   EXPECT_NE(runtime->delays, nullptr);
 }
 
-TEST(Runtime, UsesTheLoggerItWasGiven) {
+TEST(Runtime, UsesTheLoggerItWasGivenAndHasWrittenEveryLineWhenItEnds) {
   const auto log = std::make_shared<test::LineLog>();
-  EXPECT_EQ(make_runtime({.log = log})->log, log);
+  make_runtime({.log = log})->log->log(LogLevel::warn, "a line");
+  EXPECT_TRUE(log->has("a line"));
 }
 
 TEST(Runtime, RefusesNumbersOfThreadsThatMakeNoSense) {
