@@ -1,6 +1,7 @@
 // start(), stop() and close() of services.
 #include <atomic>
 #include <functional>
+#include <stop_token>
 #include <string>
 
 #include <gtest/gtest.h>
@@ -36,18 +37,40 @@ void starting_twice_throws_with_both_states(Contract& contract) {
   EXPECT_TRUE(observer.sees(member));
 }
 
-void stopping_twice_throws_with_both_states(Contract& contract) {
+void stop_may_be_called_any_number_of_times(Contract& contract) {
   const auto factory = contract.factory();
   Member member{contract, contract.fresh_name(), *factory};
   Observer observer{contract, member.mutex(), *factory};
-  expect_refused_with_both_states([&] { member.stop(); });
-  expect_refused_with_both_states([&] { observer.service().stop(); });
-  member.start();
-  observer.service().start();
   member.stop();
   observer.service().stop();
-  expect_refused_with_both_states([&] { member.stop(); });
-  expect_refused_with_both_states([&] { observer.service().stop(); });
+  for (std::size_t life = 1; life <= 2; ++life) {
+    member.start();
+    observer.service().start();
+    ASSERT_TRUE(member.has_acquired(life));
+    for (int times = 0; times < 3; ++times) {
+      member.stop();
+      observer.service().stop();
+    }
+    EXPECT_EQ(member.releases(), life);
+    EXPECT_EQ(member.service().status(), ServiceStatus::initial);
+    EXPECT_EQ(observer.service().status(), ServiceStatus::initial);
+  }
+}
+
+void stop_in_the_loss_signal_that_stop_fires_returns(Contract& contract) {
+  const auto factory = contract.factory();
+  Member member{contract, contract.fresh_name(), *factory};
+  member.start();
+  ASSERT_TRUE(member.has_acquired());
+  int fired = 0;
+  const std::stop_callback stops{member.service().lost(), [&] {
+                                   member.stop();
+                                   member.service().close();
+                                   ++fired;
+                                 }};
+  member.stop();
+  EXPECT_EQ(fired, 1);
+  EXPECT_EQ(member.releases(), 1U);
   EXPECT_EQ(member.service().status(), ServiceStatus::initial);
 }
 
@@ -128,7 +151,8 @@ void an_observer_is_told_nothing_after_stop_has_returned(Contract& contract) {
 ContractCases life_cases() {
   return {
       {"StartingTwiceThrowsWithBothStates", starting_twice_throws_with_both_states},
-      {"StoppingTwiceThrowsWithBothStates", stopping_twice_throws_with_both_states},
+      {"StopMayBeCalledAnyNumberOfTimes", stop_may_be_called_any_number_of_times},
+      {"StopInTheLossSignalThatStopFiresReturns", stop_in_the_loss_signal_that_stop_fires_returns},
       {"CloseMayBeCalledAnyNumberOfTimes", close_may_be_called_any_number_of_times},
       {"NoCallbackComesAfterStopHasReturned", no_callback_comes_after_stop_has_returned},
       {"AnObserverIsToldNothingAfterStopHasReturned",

@@ -46,7 +46,7 @@ void AbstractMutexContendService::notify_owner(MutexOwner owner) {
   const bool was_ours = mutex_state().is_owner(contender_id());
   const bool is_ours = owner.is_owner(contender_id());
   if (is_ours && !was_ours) signal_.begin(owner.fencing_token());
-  if (was_ours && !is_ours) signal_.source().request_stop();
+  if (was_ours && !is_ours) signal_.fire(signal_.source());
   AbstractMutexRetrievalService::notify_owner(std::move(owner));
 }
 

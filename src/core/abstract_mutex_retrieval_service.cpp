@@ -29,7 +29,7 @@ void AbstractMutexRetrievalService::start() {
     throw IllegalStateError{
         "this service belongs to the parent process; make a new factory after fork()"};
   }
-  change_status(ServiceStatus::initial, ServiceStatus::starting, "start");
+  begin_start();
   dispatcher_->reset();
   dispatcher_->hold();
   try {
@@ -50,38 +50,50 @@ void AbstractMutexRetrievalService::stop() {
     status_ = ServiceStatus::initial;
     return;
   }
-  change_status(ServiceStatus::running, ServiceStatus::stopping, "stop");
-  stop_checked();
+  // Inside its loss signal it can wait for no callback: one may wait for the signal to have fired.
+  if (signalling_in_this_thread() && !dispatcher_->serves_this_thread()) {
+    if (!is_active(status_)) return;
+    dispatcher_->post_first([this] { stop(); });
+    dispatcher_->deliver();
+    return;
+  }
+  end();
 }
 
 void AbstractMutexRetrievalService::close() noexcept {
   if (in_forked_child()) return;
   try {
-    while (true) {
-      std::unique_lock lock{mutex_};
-      if (status_ == ServiceStatus::running) {
-        status_ = ServiceStatus::stopping;
-        lock.unlock();
-        stop_checked();
-        return;
-      }
-      if (status_ == ServiceStatus::initial) {
-        // A callback that has stopped its own service may still be running.
-        lock.unlock();
-        if (!dispatcher_->running_in_this_thread()) {
-          dispatcher_->quiesce(runtime_->clock->now() + drain_limit_);
-        }
-        return;
-      }
-      // In a callback: whoever stops this service waits for this very callback.
-      if (dispatcher_->running_in_this_thread()) return;
-      // Whoever starts or stops it has its own bounds.
-      runtime_->waiter->wait_until(lock, status_changed_, never, [&] {
-        return status_ == ServiceStatus::running || status_ == ServiceStatus::initial;
-      });
-    }
+    end();
   } catch (const std::exception& e) {
     runtime_->log->log(LogLevel::error, std::string{"closing a service failed: "} + e.what());
+  } catch (...) {
+    runtime_->log->log(LogLevel::error, "closing a service failed for a reason unknown");
+  }
+}
+
+/// Stops it, or waits until somebody else has, except where that would be waiting for the caller.
+void AbstractMutexRetrievalService::end() {
+  std::unique_lock lock{mutex_};
+  while (status_ != ServiceStatus::initial) {
+    if (status_ == ServiceStatus::running) {
+      status_ = ServiceStatus::stopping;
+      mover_ = std::this_thread::get_id();
+      lock.unlock();
+      stop_checked();
+      return;
+    }
+    if (mover_ == std::this_thread::get_id()) return;
+    // In a callback: whoever stops this service waits for this very callback.
+    if (status_ == ServiceStatus::stopping && dispatcher_->running_in_this_thread()) return;
+    // Whoever starts or stops it has its own bounds.
+    runtime_->waiter->wait_until(lock, status_changed_, never, [&] {
+      return status_ == ServiceStatus::running || status_ == ServiceStatus::initial;
+    });
+  }
+  lock.unlock();
+  // A callback that has stopped its own service may still be running.
+  if (!dispatcher_->running_in_this_thread()) {
+    dispatcher_->quiesce(runtime_->clock->now() + drain_limit_);
   }
 }
 
@@ -90,20 +102,20 @@ void AbstractMutexRetrievalService::notify_owner(MutexOwner owner) {
   dispatcher_->deliver();
 }
 
-void AbstractMutexRetrievalService::change_status(ServiceStatus from, ServiceStatus to,
-                                                  std::string_view action) {
+void AbstractMutexRetrievalService::begin_start() {
   const std::lock_guard lock{mutex_};
-  if (status_ != from) {
-    throw IllegalStateError{"can not " + std::string{action} + " from state [" +
-                            std::string{to_string(status_)} + "]; expected [" +
-                            std::string{to_string(from)} + "]"};
+  if (status_ != ServiceStatus::initial) {
+    throw IllegalStateError{"cannot start from state [" + std::string{to_string(status_)} +
+                            "]; expected [INITIAL]"};
   }
-  status_ = to;
+  status_ = ServiceStatus::starting;
+  mover_ = std::this_thread::get_id();
 }
 
 void AbstractMutexRetrievalService::set_status(ServiceStatus status) {
   const std::lock_guard lock{mutex_};
   status_ = status;
+  mover_ = {};
   status_changed_.notify_all();
 }
 

@@ -60,6 +60,11 @@ void OwnerDispatcher::post(Task task) {
   queue_.push_back(std::move(task));
 }
 
+void OwnerDispatcher::post_first(Task task) {
+  const std::lock_guard lock{mutex_};
+  queue_.push_front(std::move(task));
+}
+
 void OwnerDispatcher::discard() {
   std::list<Task> dropped;  // destroyed with no lock held
   const std::lock_guard lock{mutex_};
@@ -89,6 +94,10 @@ std::size_t OwnerDispatcher::backlog() const {
 bool OwnerDispatcher::running_in_this_thread() const {
   const std::lock_guard lock{mutex_};
   return runner_ == std::this_thread::get_id();
+}
+
+bool OwnerDispatcher::serves_this_thread() const {
+  return running_in_this_thread() || executor_->running_in_this_thread();
 }
 
 void OwnerDispatcher::deliver() {

@@ -29,6 +29,9 @@ class LeaseContendService final : public AbstractMutexContendService {
  private:
   void start_contend() override { contention_->start(); }
   void stop_contend() override { contention_->stop(); }
+  bool signalling_in_this_thread() const noexcept override {
+    return contention_->signalling_in_this_thread();
+  }
 
   const std::shared_ptr<void> attachment_;  // of the store
   const std::shared_ptr<LeaseContention> contention_;

@@ -63,14 +63,14 @@ void LeaseContention::start() {
 void LeaseContention::stop() {
   log_debug("stops to contend");
   // At once and on this thread: a callback or a worker that waits for it may be what we wait for.
-  signal_.source().request_stop();
+  signal_.fire(signal_.source());
   {
     const std::lock_guard lock{mutex_};
     settled_ = false;
   }
   const LocalTime drain_until = runtime_->clock->now() + plan_->drain_limit;
   mailbox_.post_and_wait(Stop{}, *this, *runtime_->waiter, drain_until);
-  signal_.source().request_stop();  // of an ownership that began meanwhile
+  signal_.fire(signal_.source());  // of an ownership that began meanwhile
   end_firing(any_firing);  // stop callbacks that still run are not waited for: one of them may be
                            // our caller
   dispatcher_->deliver();
@@ -200,8 +200,8 @@ void LeaseContention::fire_loss_signal() {
     const std::lock_guard lock{mutex_};
     firing = firing_ = ++firings_;
   }
-  auto fire = [self = shared_from_this(), source, firing]() mutable {
-    source.request_stop();
+  auto fire = [self = shared_from_this(), source, firing] {
+    self->signal_.fire(source);
     self->end_firing(firing);
   };
   try {

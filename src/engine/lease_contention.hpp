@@ -54,6 +54,7 @@ class LeaseContention : public std::enable_shared_from_this<LeaseContention> {
   bool is_in_ttl() const noexcept;
   LocalTime lease_until() const noexcept;
   std::stop_token lost() const;
+  bool signalling_in_this_thread() const noexcept { return signal_.firing_in_this_thread(); }
   FencingToken fencing_token() const noexcept { return fencing_token_.load(); }
 
  private:
@@ -93,7 +94,7 @@ class LeaseContention : public std::enable_shared_from_this<LeaseContention> {
   // touched by the handler of mailbox_ only
   ContentionMachine machine_;
   std::unique_ptr<Watch> watch_;
-  std::unique_ptr<Timer> timer_;
+  std::unique_ptr<Timer> timer_;            // made before the first event
   std::optional<ErrorKind> failing_;        // logged already
   std::shared_ptr<LeaseContention> alive_;  // while something is left to give back
 

@@ -6,6 +6,7 @@
 #include "schedule/next_run.hpp"
 #include "simba/core/contender_id_generator.hpp"
 #include "simba/core/error.hpp"
+#include "simba/core/ownership_signal.hpp"
 
 namespace simba {
 namespace {
@@ -53,10 +54,14 @@ std::shared_ptr<AbstractScheduler::Impl> AbstractScheduler::Impl::make(
 // ---- life ------------------------------------------------------------------------------------
 
 void AbstractScheduler::Impl::start() {
-  check_process("started");
+  if (in_forked_child()) {
+    throw IllegalStateError{"scheduler [" + mutex() +
+                            "] cannot be started: it belongs to the parent process; make a new "
+                            "factory and scheduler after fork()"};
+  }
   {
     const Lock lock{mutex_};
-    if (phase_ != Phase::idle) throw IllegalStateError{described("can not be started")};
+    if (phase_ != Phase::idle) throw IllegalStateError{refusal()};
     phase_ = Phase::starting;
   }
   try {
@@ -74,35 +79,65 @@ void AbstractScheduler::Impl::start() {
 }
 
 void AbstractScheduler::Impl::stop() {
-  check_process("stopped");
-  Lock lock{mutex_};
-  const bool stoppable = phase_ == Phase::started || (phase_ == Phase::starting && in_work());
-  if (!stoppable || stop_due_) throw IllegalStateError{described("can not be stopped")};
-  if (in_work()) return stop_from_work(std::move(lock));
-  begin_stop(lock);
+  if (in_signal_while_stopping() || !claim_stop()) return;
   try {
     service_->stop();
   } catch (...) {
     end_stop();
     throw;
   }
-  end_stop();
+  if (service_->running()) {
+    stop_later();
+  } else {
+    end_stop();
+  }
 }
 
 void AbstractScheduler::Impl::close() noexcept {
-  if (in_forked_child()) return;
+  if (!claim_stop()) return;
+  service_->close();
+  end_stop();
+}
+
+/// Whoever stops it waits for the work, and the work may wait for the signal to have fired.
+bool AbstractScheduler::Impl::in_signal_while_stopping() const noexcept {
+  if (in_forked_child() || !OwnershipSignal::any_firing_in_this_thread()) return false;
+  const Lock lock{mutex_};
+  return phase_ == Phase::stopping;
+}
+
+/// True: the caller is to stop the service now. False: it is stopped, or will be when what calls us
+/// has returned.
+bool AbstractScheduler::Impl::claim_stop() noexcept {
+  if (in_forked_child()) return false;
   Lock lock{mutex_};
   if (in_work()) {
     if (phase_ == Phase::starting || phase_ == Phase::started) stop_from_work(std::move(lock));
-    return;
+    return false;
   }
-  if (stopper_ == std::this_thread::get_id()) return;  // inside a stop signal that our stop() fired
+  if (stopper_ == std::this_thread::get_id()) return false;  // in a signal that our stop fired
   runtime_->waiter->wait_until(
       lock, changed_, never, [this] { return phase_ == Phase::idle || phase_ == Phase::started; });
-  if (phase_ == Phase::idle) return;
+  if (phase_ == Phase::idle) return false;
   begin_stop(lock);
-  service_->close();
-  end_stop();
+  return true;
+}
+
+/// In a callback of its loss signal a service stops only after that; then we do.
+void AbstractScheduler::Impl::stop_later() noexcept {
+  {
+    const Lock lock{mutex_};
+    phase_ = Phase::started;
+    stopper_ = {};
+    stop_due_ = true;
+    changed_.notify_all();
+  }
+  try {
+    runtime_->workers->execute([self = shared_from_this()] { self->stop_if_due(); });
+  } catch (...) {
+    detail::log_current_exception(
+        *runtime_->log, "scheduler [" + mutex() + "] is stopped by its next stop() or close()");
+  }
 }
 
 /// The service goes on, and so keeps the mutex, until the work has returned.
@@ -114,7 +149,7 @@ void AbstractScheduler::Impl::stop_from_work(Lock lock) noexcept {
   stop_work.request_stop();
 }
 
-/// Does what the work has asked for, unless somebody else does it.
+/// Does what the work, or a loss signal, has asked for, unless somebody else does it.
 void AbstractScheduler::Impl::stop_if_due() noexcept {
   Lock lock{mutex_};
   if (!stop_due_ || phase_ != Phase::started || runner_ != std::thread::id{}) return;
@@ -144,14 +179,7 @@ bool AbstractScheduler::Impl::running() const noexcept {
   return phase_ == Phase::started && !stop_due_;
 }
 
-void AbstractScheduler::Impl::check_process(std::string_view action) const {
-  if (!in_forked_child()) return;
-  throw IllegalStateError{"scheduler [" + mutex() + "] can not be " + std::string{action} +
-                          ": it belongs to the parent process; make a new factory and scheduler "
-                          "after fork()"};
-}
-
-std::string AbstractScheduler::Impl::described(std::string_view what) const {
+std::string AbstractScheduler::Impl::refusal() const {
   const auto state = [this]() -> std::string_view {
     switch (phase_) {
       case Phase::idle:
@@ -159,13 +187,13 @@ std::string AbstractScheduler::Impl::described(std::string_view what) const {
       case Phase::starting:
         return "it is being started";
       case Phase::started:
-        return stop_due_ ? "its work has stopped it" : "it is started already";
+        return stop_due_ ? "it is being stopped" : "it is started already";
       case Phase::stopping:
         return "it is being stopped";
     }
     return "its state is unknown";
   };
-  return "scheduler [" + mutex() + "] " + std::string{what} + ": " + std::string{state()};
+  return "scheduler [" + mutex() + "] cannot be started: " + std::string{state()};
 }
 
 // ---- terms and runs --------------------------------------------------------------------------

@@ -51,12 +51,14 @@ class AbstractScheduler::Impl final : public AbstractMutexContender,
 
   enum class Phase { idle, starting, started, stopping };
 
-  void check_process(std::string_view action) const;
   void stop_from_work(Lock lock) noexcept;
   void stop_if_due() noexcept;
+  bool in_signal_while_stopping() const noexcept;
+  bool claim_stop() noexcept;
   void begin_stop(Lock& lock) noexcept;
+  void stop_later() noexcept;
   void end_stop() noexcept;
-  std::string described(std::string_view what) const;
+  std::string refusal() const;
 
   void end_term();
   void arm(LocalTime due);
@@ -81,7 +83,7 @@ class AbstractScheduler::Impl final : public AbstractMutexContender,
   std::condition_variable changed_;
   // guarded by mutex_
   Phase phase_ = Phase::idle;
-  bool stop_due_ = false;      // the work has called stop(): to be done when it returns
+  bool stop_due_ = false;      // the work has called stop(), or a loss signal: done after it
   std::thread::id stopper_{};  // while stopping
   bool leading_ = false;
   std::uint64_t term_ = 0;    // a run of another term counts for nothing

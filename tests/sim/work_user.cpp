@@ -42,12 +42,8 @@ void WorkUser::stop(bool by_close) {
   ++stoppers_;
   const nanoseconds bound = around_.checker.stop_bound();
   if (ours) around_.checker.stop_begins(party_);
-  try {
-    timed(Rule::slow_stop, by_close ? "close()" : "stop()", ours ? bound : 2 * bound,
-          [&] { by_close ? scheduler_->close() : scheduler_->stop(); });
-  } catch (const IllegalStateError&) {
-    // Another thread is stopping it.
-  }
+  timed(Rule::slow_stop, by_close ? "close()" : "stop()", ours ? bound : 2 * bound,
+        [&] { by_close ? scheduler_->close() : scheduler_->stop(); });
   if (ours) around_.checker.stop_returned(party_);
   --stoppers_;
 }

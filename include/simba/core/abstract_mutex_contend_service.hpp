@@ -45,6 +45,10 @@ class AbstractMutexContendService : public AbstractMutexRetrievalService,
   /// contender on its executor.
   void notify_owner(MutexOwner owner);
 
+  bool signalling_in_this_thread() const noexcept override {
+    return signal_.firing_in_this_thread();
+  }
+
  private:
   void start_retrieval() final;
   void stop_retrieval() final;

@@ -5,6 +5,7 @@
 #include <condition_variable>
 #include <memory>
 #include <mutex>
+#include <thread>
 
 #include "simba/core/fork_guard.hpp"
 #include "simba/core/mutex_retrieval_service.hpp"
@@ -52,12 +53,16 @@ class AbstractMutexRetrievalService : public virtual MutexRetrievalService {
   const std::shared_ptr<const Runtime>& runtime() const noexcept { return runtime_; }
   std::chrono::nanoseconds drain_limit() const noexcept { return drain_limit_; }
 
+  /// True inside a callback of the loss signal of this service.
+  virtual bool signalling_in_this_thread() const noexcept { return false; }
+
   /// True in a child that was forked off the process that made this service.
   bool in_forked_child() const noexcept { return fork_guard_.in_child(); }
 
  private:
-  void change_status(ServiceStatus from, ServiceStatus to, std::string_view action);
+  void begin_start();
   void set_status(ServiceStatus status);
+  void end();
   void stop_checked();
 
   // constant after construction
@@ -69,6 +74,7 @@ class AbstractMutexRetrievalService : public virtual MutexRetrievalService {
   std::mutex mutex_;
   std::condition_variable status_changed_;
   std::atomic<ServiceStatus> status_ = ServiceStatus::initial;  // written under mutex_
+  std::thread::id mover_{};  // guarded by mutex_: who starts or stops it now
 };
 
 }  // namespace simba

@@ -35,12 +35,21 @@ class MutexRetrievalService {
   virtual void start() = 0;
 
   /// RUNNING -> INITIAL. Waits for a callback that runs, but only for so long as the options of the
-  /// service allow. Once it has returned no callback begins. Called from inside a callback of the
-  /// same service it delivers what is still to be delivered itself, before it returns.
-  /// Throws IllegalStateError in any other state.
+  /// service allow. Once it has returned no callback begins.
+  ///
+  /// May be called anywhere and any number of times: where another thread is stopping the service
+  /// it waits for that, and where there is nothing to stop it returns. Inside a callback of the
+  /// same service it delivers what is still to be delivered itself, before it returns. Inside a
+  /// callback of `lost()` it returns at once, and the service stops as soon as its callbacks let
+  /// it: one of them may wait for `lost()`.
+  ///
+  /// Throws nothing of its own, only what the `stop_contend` or `stop_retrieval` of a service that
+  /// is not Simba's throws; stopped it is all the same.
   virtual void stop() = 0;
 
-  /// Stops if there is something to stop. May be called any number of times. Does not throw.
+  /// The same, but throws nothing at all, and always waits, except for its own caller: after it the
+  /// service may be destroyed. So where a callback of the service waits for a callback of `lost()`,
+  /// use `stop()` in the latter.
   virtual void close() noexcept = 0;
 
   bool running() const noexcept { return status() == ServiceStatus::running; }

@@ -43,6 +43,9 @@ class OwnerDispatcher : public std::enable_shared_from_this<OwnerDispatcher> {
   /// Queues `task`. An exception from it is logged.
   void post(Task task);
 
+  /// The same, before everything that is queued.
+  void post_first(Task task);
+
   /// Lets the executor run what is queued. Apart from queueing, so that an executor that runs tasks
   /// at once is entered only where the caller chooses.
   void deliver();
@@ -69,6 +72,9 @@ class OwnerDispatcher : public std::enable_shared_from_this<OwnerDispatcher> {
 
   /// True when called from inside a task of this queue.
   bool running_in_this_thread() const;
+
+  /// The same, or on a thread of the executor: `quiesce` runs what is queued itself there.
+  bool serves_this_thread() const;
 
  private:
   /// Whose threads run the queue.

@@ -15,9 +15,18 @@ class OwnershipSignal {
   /// A new ownership begins.
   void begin(FencingToken fencing_token);
 
-  /// The source to fire for the present ownership. Firing it twice does no harm. Fire it with no
-  /// lock held: it runs callbacks of the user.
+  /// The source to `fire` for the present ownership.
   std::stop_source source() const;
+
+  /// Fires `source`, which is one of this signal. Twice does no harm. To be called with no lock
+  /// held: it runs callbacks of the user.
+  void fire(std::stop_source source) const noexcept;
+
+  /// True inside a callback that `fire` of this signal runs.
+  bool firing_in_this_thread() const noexcept;
+
+  /// The same for any signal.
+  static bool any_firing_in_this_thread() noexcept;
 
   /// The token of the present ownership, fired already when there is none.
   std::stop_token token() const;

@@ -41,10 +41,12 @@ class AbstractScheduler {
   void start();
 
   /// Waits for the running work, but no longer than the drain limit of the store's options, and
-  /// then for the store. Throws IllegalStateError when it is not started.
+  /// then for the store. May be called anywhere and any number of times: while another thread stops
+  /// it, it waits for that; when it is not started, it returns. Inside a callback of a loss signal,
+  /// that of the work's token included, it returns at once and takes effect when the work returns.
   void stop();
 
-  /// Stops if there is something to stop. May be called any number of times.
+  /// The same, but throws nothing at all, and always waits, except inside the work.
   void close() noexcept;
 
   bool running() const noexcept;

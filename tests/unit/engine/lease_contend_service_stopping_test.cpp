@@ -195,7 +195,7 @@ TEST_F(LeaseContendServiceTest, CanBeStartedAgainInsideItsOwnCallbackAfterStop) 
   EXPECT_TRUE(a.service->is_owner());
 }
 
-TEST_F(LeaseContendServiceTest, StartAndStopInTheWrongStateThrowWithBothStates) {
+TEST_F(LeaseContendServiceTest, StartInTheWrongStateThrowsWithBothStatesAndStopReturns) {
   Party a{*this, "a"};
   const auto message = [](const std::function<void()>& call) -> std::string {
     try {
@@ -205,10 +205,13 @@ TEST_F(LeaseContendServiceTest, StartAndStopInTheWrongStateThrowWithBothStates) 
     }
     return "";
   };
-  EXPECT_THAT(message([&] { a.service->stop(); }), HasSubstr("[INITIAL]; expected [RUNNING]"));
+  a.service->stop();
+  EXPECT_EQ(a.service->status(), ServiceStatus::initial);
   a.service->start();
   EXPECT_TRUE(a.service->running());
   EXPECT_THAT(message([&] { a.service->start(); }), HasSubstr("[RUNNING]; expected [INITIAL]"));
+  a.service->stop();
+  a.service->stop();
   a.service->close();
   a.service->close();
   EXPECT_FALSE(a.service->running());
@@ -340,6 +343,53 @@ TEST_F(LeaseContendServiceTest, IsNotOwnerAnyMoreWhenStopFiresTheLossSignal) {
                                    [&] { owner_when_fired = a.service->is_owner(); }};
   a.service->stop();
   EXPECT_FALSE(owner_when_fired);
+}
+
+TEST_F(LeaseContendServiceTest, StoppingInsideTheLossSignalThatItsOwnStopFiresReturns) {
+  Party a{*this, "a"};
+  a.service->start();
+  runtime_.run_ready();
+  int fired = 0;
+  const std::stop_callback on_lost{a.service->lost(), [&] {
+                                     a.service->stop();
+                                     a.service->close();
+                                     EXPECT_EQ(a.service->status(), ServiceStatus::stopping);
+                                     ++fired;
+                                   }};
+  a.service->stop();
+  EXPECT_EQ(fired, 1);
+  EXPECT_EQ(a.service->status(), ServiceStatus::initial);
+  EXPECT_EQ(a.contender.releases(), 1U);
+}
+
+/// Calls stop() and close(), in whatever state its service is.
+struct StopsAlways {
+  MutexContendService*& service;
+  void operator()() const {
+    service->stop();
+    service->close();
+  }
+};
+
+TEST_F(LeaseContendServiceTest, StoppingInsideEveryCallbackDuringEveryStopReturns) {
+  MutexContendService* service = nullptr;
+  const StopsAlways stop{service};
+  for (const bool inline_executor : {false, true}) {
+    RecordingHooks hooks;
+    hooks.on_acquired = [&](const MutexState&) { stop(); };
+    hooks.on_released = [&](const MutexState&) { stop(); };
+    hooks.on_event = [&](const ContentionEvent&) { stop(); };
+    Party a{*this,
+            "a",
+            hooks,
+            {.executor = inline_executor ? make_inline_executor() : std::shared_ptr<Executor>{}}};
+    service = a.service.get();
+    a.service->start();
+    runtime_.run_ready();
+    EXPECT_EQ(a.service->status(), ServiceStatus::initial);
+    EXPECT_EQ(a.contender.acquisitions(), 1U);
+    EXPECT_EQ(a.contender.releases(), 1U);
+  }
 }
 
 TEST_F(LeaseContendServiceTest, StoppingInsideTheLossSignalWaitsForNobody) {

@@ -220,16 +220,15 @@ TEST_F(SchedulerTest, ARunThatTheExecutorRefusesIsLeftOutAndTheScheduleGoesOn) {
   EXPECT_THAT(scheduler.contend_service().contender_id(), testing::MatchesRegex(".*-[0-9a-f]{16}"));
 }
 
-TEST_F(SchedulerTest, StartAndStopOutOfTurnThrowAndNameTheMutex) {
+TEST_F(SchedulerTest, StartOutOfTurnThrowsAndNamesTheMutexAndStopReturns) {
   Scheduler scheduler{"clean", factory_, ScheduleConfig::delay(0s, 10s), noting()};
-  EXPECT_THAT([&] { scheduler.stop(); }, ThrowsMessage<IllegalStateError>(AllOf(
-                                             HasSubstr("[clean]"), HasSubstr("is not started"))));
+  scheduler.stop();
   scheduler.start();
   EXPECT_THAT([&] { scheduler.start(); },
               ThrowsMessage<IllegalStateError>(
                   AllOf(HasSubstr("[clean]"), HasSubstr("is started already"))));
   scheduler.stop();
-  EXPECT_THROW(scheduler.stop(), IllegalStateError);
+  scheduler.stop();
   scheduler.close();
   scheduler.close();
   scheduler.start();
