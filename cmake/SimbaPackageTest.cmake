@@ -21,7 +21,7 @@ if(NOT BUILD_SHARED_LIBS)
       LIBRARY_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/package-shared/lib"
       VERSION ${PROJECT_VERSION}
       SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
-    simba_hide_symbols(${target})
+    simba_link_as_shared(${target})
     add_dependencies(simba-shared ${target})
   endforeach()
 endif()

@@ -65,7 +65,7 @@ function(simba_add_part)
     SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR}
     DEFINE_SYMBOL "")  # static and shared are compiled alike
   simba_compile_options(${target})
-  simba_hide_symbols(${target})
+  simba_link_as_shared(${target})
   target_compile_features(${target} PUBLIC cxx_std_20)
   # A file set knows how to install the headers and lets CMake check that each stands on its own.
   target_sources(${target} PUBLIC
@@ -110,12 +110,13 @@ macro(simba_find_package part)
   endif()
 endmacro()
 
-# simba_hide_symbols(<target>) lets a shared library show namespace simba and nothing else.
-function(simba_hide_symbols target)
+# simba_link_as_shared(<target>) lets a shared library show namespace simba and nothing else, and keeps
+# it loaded after dlclose(): a thread that hangs in a name server is let go and may come back.
+function(simba_link_as_shared target)
   get_target_property(type ${target} TYPE)
   if(type STREQUAL "SHARED_LIBRARY" AND UNIX AND NOT APPLE)
     set(map "${PROJECT_SOURCE_DIR}/cmake/simba.map")
-    target_link_options(${target} PRIVATE "LINKER:--version-script=${map}")
+    target_link_options(${target} PRIVATE "LINKER:--version-script=${map}" "LINKER:-z,nodelete")
     set_property(TARGET ${target} APPEND PROPERTY LINK_DEPENDS "${map}")
   endif()
 endfunction()

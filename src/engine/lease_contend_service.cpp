@@ -6,7 +6,7 @@ namespace simba::engine {
 
 LeaseContendService::LeaseContendService(
     MutexContender& contender, const ContendServiceOptions& options,
-    std::shared_ptr<LeaseStore> store, std::shared_ptr<void> attachment,
+    std::shared_ptr<LeaseStore> store, std::shared_ptr<Attachment> attachment,
     std::shared_ptr<const Runtime> runtime, std::shared_ptr<const ContentionPlan> plan,
     std::chrono::nanoseconds renew_phase, std::shared_ptr<Succession> succession)
     : AbstractMutexContendService{contender, options.executor, runtime, plan->drain_limit},
@@ -17,7 +17,11 @@ LeaseContendService::LeaseContendService(
 
 LeaseContendService::~LeaseContendService() {
   close();
-  if (in_forked_child()) detail::leak(contention_);
+  if (in_forked_child()) {
+    detail::leak(contention_);
+  } else {
+    attachment_->leave_behind(contention_);
+  }
 }
 
 }  // namespace simba::engine

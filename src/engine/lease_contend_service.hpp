@@ -2,6 +2,7 @@
 
 #include <memory>
 
+#include "engine/attachment.hpp"
 #include "engine/lease_contention.hpp"
 #include "simba/core/abstract_mutex_contend_service.hpp"
 
@@ -11,7 +12,7 @@ namespace simba::engine {
 class LeaseContendService final : public AbstractMutexContendService {
  public:
   LeaseContendService(MutexContender& contender, const ContendServiceOptions& options,
-                      std::shared_ptr<LeaseStore> store, std::shared_ptr<void> attachment,
+                      std::shared_ptr<LeaseStore> store, std::shared_ptr<Attachment> attachment,
                       std::shared_ptr<const Runtime> runtime,
                       std::shared_ptr<const ContentionPlan> plan,
                       std::chrono::nanoseconds renew_phase, std::shared_ptr<Succession> succession);
@@ -33,7 +34,7 @@ class LeaseContendService final : public AbstractMutexContendService {
     return contention_->signalling_in_this_thread();
   }
 
-  const std::shared_ptr<void> attachment_;  // of the store
+  const std::shared_ptr<Attachment> attachment_;
   const std::shared_ptr<LeaseContention> contention_;
 };
 

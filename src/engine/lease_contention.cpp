@@ -57,6 +57,11 @@ LeaseContention::~LeaseContention() {
 
 void LeaseContention::start() {
   log_debug("starts to contend");
+  if (!timer_) {  // without one it would never renew: then it does not begin
+    timer_ = runtime_->timers->create([weak = weak_from_this()] {
+      if (const auto self = weak.lock()) self->post(Tick{});
+    });
+  }
   post(Start{});
 }
 
@@ -98,6 +103,11 @@ void LeaseContention::withhold() {
   if (!fork_guard_.in_child()) post(Withhold{});
 }
 
+void LeaseContention::give_up() {
+  given_up_ = true;
+  post(Tick{});
+}
+
 bool LeaseContention::is_owner() const noexcept {
   return !fork_guard_.in_child() && runtime_->clock->now() < owned_until_.load();
 }
@@ -133,7 +143,8 @@ void LeaseContention::handle(const MachineEvent& event) {
 // After the answers that came within the step: an alarm that they make needless is never set.
 void LeaseContention::rest() {
   try {
-    arm_timer();
+    if (given_up_) return let_go();
+    if (timer_) timer_->arm(machine_.wake_at());  // none: it has not begun
     const bool busy = machine_.phase() == ContentionMachine::Phase::draining ||
                       machine_.phase() == ContentionMachine::Phase::expiring ||
                       machine_.phase() == ContentionMachine::Phase::releasing;
@@ -336,13 +347,16 @@ void LeaseContention::log_recovery() {
   runtime_->log->log(LogLevel::info, named(request_) + "the store answers again");
 }
 
-void LeaseContention::arm_timer() {
-  if (!timer_) {
-    timer_ = runtime_->timers->create([weak = weak_from_this()] {
-      if (const auto self = weak.lock()) self->post(Tick{});
-    });
-  }
-  timer_->arm(machine_.wake_at());
+/// Whoever has posted holds us still.
+void LeaseContention::let_go() {
+  watch_.reset();
+  if (timer_) timer_->cancel();
+  const bool held = std::exchange(alive_, nullptr) != nullptr;
+  if (!held || machine_.phase() == ContentionMachine::Phase::expiring) return;
+  runtime_->log->log(LogLevel::warn,
+                     named(request_) +
+                         "the store has not confirmed the release, and the last factory and "
+                         "service are gone: it is given up, the lease ends by itself");
 }
 
 void LeaseContention::finish() {

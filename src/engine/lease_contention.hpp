@@ -28,7 +28,7 @@ namespace simba::engine {
 /// time and in order (see `Mailbox`), on the thread that brought the event; no lock is held during
 /// an action.
 /// Lifetime: shared with answers under way, and with itself while it still gives a mutex back after
-/// its service is gone; that ends with the lease.
+/// its service is gone; that ends with the lease, or with `give_up()`.
 class LeaseContention : public std::enable_shared_from_this<LeaseContention> {
  public:
   LeaseContention(MutexContender& contender, std::shared_ptr<OwnerDispatcher> dispatcher,
@@ -49,6 +49,9 @@ class LeaseContention : public std::enable_shared_from_this<LeaseContention> {
 
   /// The stop under way does not give the mutex back; its lease runs out.
   void withhold();
+
+  /// Tries no longer to give back what the store has not taken back yet.
+  void give_up();
 
   bool is_owner() const noexcept;
   bool is_in_ttl() const noexcept;
@@ -77,7 +80,7 @@ class LeaseContention : public std::enable_shared_from_this<LeaseContention> {
   void log_failure(const ContentionEvent& event);
   void log_recovery();
   void log_debug(std::string_view what);
-  void arm_timer();
+  void let_go();
   void finish();
 
   // constant after construction
@@ -97,6 +100,8 @@ class LeaseContention : public std::enable_shared_from_this<LeaseContention> {
   std::unique_ptr<Timer> timer_;            // made before the first event
   std::optional<ErrorKind> failing_;        // logged already
   std::shared_ptr<LeaseContention> alive_;  // while something is left to give back
+
+  std::atomic<bool> given_up_{false};
 
   OwnershipSignal signal_;
   std::atomic<LocalTime> owned_until_{LocalTime::min()};

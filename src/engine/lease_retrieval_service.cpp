@@ -23,6 +23,15 @@ class LeaseRetrieval : public std::enable_shared_from_this<LeaseRetrieval> {
     request_.mutex = mutex;
   }
 
+  void start() {
+    if (!timer_) {  // without one it would never look again: then it does not begin
+      timer_ = runtime_->timers->create([weak = weak_from_this()] {
+        if (const auto self = weak.lock()) self->post(Tick{});
+      });
+    }
+    post(Start{});
+  }
+
   void post(RetrievalEvent event) {
     if (mailbox_.post(std::move(event), *this)) dispatcher_->deliver();
   }
@@ -47,11 +56,6 @@ class LeaseRetrieval : public std::enable_shared_from_this<LeaseRetrieval> {
 
   void rest() {
     try {
-      if (!timer_) {
-        timer_ = runtime_->timers->create([weak = weak_from_this()] {
-          if (const auto self = weak.lock()) self->post(Tick{});
-        });
-      }
       timer_->arm(machine_.wake_at());
     } catch (const std::exception& e) {
       log(LogLevel::error, std::string{"internal error: "} + e.what());
@@ -113,7 +117,7 @@ class LeaseRetrieval : public std::enable_shared_from_this<LeaseRetrieval> {
   // touched by the handler of mailbox_ only
   RetrievalMachine machine_;
   std::unique_ptr<Watch> watch_;
-  std::unique_ptr<Timer> timer_;
+  std::unique_ptr<Timer> timer_;      // made before the first event
   std::optional<ErrorKind> failing_;  // logged already
 };
 
@@ -133,7 +137,7 @@ LeaseRetrievalService::~LeaseRetrievalService() {
   if (in_forked_child()) detail::leak(retrieval_);
 }
 
-void LeaseRetrievalService::start_retrieval() { retrieval_->post(Start{}); }
+void LeaseRetrievalService::start_retrieval() { retrieval_->start(); }
 
 void LeaseRetrievalService::stop_retrieval() {
   retrieval_->stop(runtime()->clock->now() + drain_limit());

@@ -3,6 +3,7 @@
 #include <string>
 #include <utility>
 
+#include "engine/attachment.hpp"
 #include "engine/lease_contend_service.hpp"
 #include "engine/lease_retrieval_service.hpp"
 #include "engine/succession.hpp"
@@ -37,7 +38,7 @@ LeaseServiceFactory::LeaseServiceFactory(std::shared_ptr<LeaseStore> store,
                                          std::shared_ptr<const Runtime> runtime,
                                          const ContentionOptions& options)
     : store_{given(std::move(store), "a store")},
-      attachment_{store_->attach()},
+      attachment_{std::make_shared<Attachment>(store_->attach())},
       runtime_{complete(std::move(runtime))},
       plan_{std::make_shared<const ContentionPlan>(options)},
       renew_phase_{runtime_->random->between(std::chrono::nanoseconds{0}, plan_->ttl)},
@@ -45,10 +46,7 @@ LeaseServiceFactory::LeaseServiceFactory(std::shared_ptr<LeaseStore> store,
 
 std::unique_ptr<MutexContendService> LeaseServiceFactory::create_mutex_contend_service(
     MutexContender& contender, const ContendServiceOptions& options) {
-  if (fork_guard_.in_child()) {
-    throw IllegalStateError{
-        "the factory belongs to the parent process; make a new factory after fork()"};
-  }
+  check_process();
   const NameLimits limits = store_->name_limits();
   check_name("mutex name", contender.mutex(), limits.mutex);
   check_name("contender id", contender.contender_id(), limits.contender_id);
@@ -60,10 +58,17 @@ std::unique_ptr<MutexContendService> LeaseServiceFactory::create_mutex_contend_s
 
 std::unique_ptr<MutexRetrievalService> LeaseServiceFactory::create_mutex_retrieval_service(
     MutexRetriever& retriever, const RetrievalServiceOptions& options) {
+  check_process();
   check_name("mutex name", retriever.mutex(), store_->name_limits().mutex);
   store_->check_names(retriever.mutex(), {});
   return std::make_unique<LeaseRetrievalService>(retriever, options, store_, attachment_, runtime_,
                                                  plan_);
+}
+
+void LeaseServiceFactory::check_process() const {
+  if (!fork_guard_.in_child()) return;
+  throw IllegalStateError{
+      "the factory belongs to the parent process; make a new factory after fork()"};
 }
 
 }  // namespace simba::engine

@@ -9,6 +9,7 @@
 
 namespace simba::engine {
 
+class Attachment;
 class Successions;
 
 /// Makes the services of every store that implements `LeaseStore`.
@@ -34,8 +35,10 @@ class LeaseServiceFactory final : public MutexServiceFactory {
   WorstCases worst_cases() const { return store_->worst_cases(*plan_); }
 
  private:
+  void check_process() const;
+
   const std::shared_ptr<LeaseStore> store_;
-  const std::shared_ptr<void> attachment_;
+  const std::shared_ptr<Attachment> attachment_;
   const std::shared_ptr<const Runtime> runtime_;
   const std::shared_ptr<const ContentionPlan> plan_;
   const std::chrono::nanoseconds renew_phase_;
