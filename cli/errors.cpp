@@ -21,6 +21,7 @@ std::string_view advice(ErrorKind kind) noexcept {
     case ErrorKind::illegal_state:
     case ErrorKind::unsupported:
     case ErrorKind::configuration:
+    case ErrorKind::duplicate_id:  // says it itself
       break;
   }
   return {};
@@ -40,6 +41,7 @@ ExitCode exit_code_of(ErrorKind kind) noexcept {
     case ErrorKind::invalid_argument:
       return ExitCode::usage;
     case ErrorKind::configuration:
+    case ErrorKind::duplicate_id:
     case ErrorKind::unsupported:
       return ExitCode::configuration;
     case ErrorKind::illegal_state:

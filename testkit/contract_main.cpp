@@ -88,7 +88,7 @@ std::shared_ptr<ContractRun> register_contract(StoreUnderTest store, std::string
         detail::hand_over_cases(), detail::crash_cases(), detail::outage_cases(),
         detail::observer_cases(), detail::callback_cases(), detail::locker_cases(),
         detail::scheduler_cases(), detail::name_cases(), detail::size_cases(),
-        detail::process_cases()}) {
+        detail::process_cases(), detail::identity_cases()}) {
     for (const ContractCase& test : theme) {
       ::testing::RegisterTest(suite.c_str(), test.name, nullptr, nullptr, test.location.file_name(),
                               static_cast<int>(test.location.line()), [run, test] {
@@ -125,6 +125,8 @@ std::string_view to_string(Capability capability) noexcept {
       return "slashes in names";
     case Capability::exact_names:
       return "names that differ in case, accent or trailing space alone";
+    case Capability::duplicate_ids:
+      return "noticing that two use one contender id";
   }
   return "unknown capability";
 }

@@ -157,5 +157,6 @@ ContractCases scheduler_cases();
 ContractCases name_cases();
 ContractCases size_cases();
 ContractCases process_cases();
+ContractCases identity_cases();
 
 }  // namespace simba::testkit::detail

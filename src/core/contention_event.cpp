@@ -10,6 +10,8 @@ std::string_view to_string(LossReason reason) noexcept {
       return "taken over";
     case LossReason::revoked:
       return "revoked";
+    case LossReason::duplicate_id:
+      return "duplicate id";
   }
   return "unknown";
 }

@@ -22,6 +22,8 @@ std::string_view to_string(ErrorKind kind) noexcept {
       return "unsupported";
     case ErrorKind::configuration:
       return "configuration";
+    case ErrorKind::duplicate_id:
+      return "duplicate id";
     case ErrorKind::internal:
       return "internal";
   }
@@ -36,6 +38,13 @@ bool Error::in_doubt() const noexcept {
 }
 
 bool Error::passes() const noexcept { return kind_ == ErrorKind::unavailable || in_doubt(); }
+
+Error duplicate_id_error(std::string_view contender_id) {
+  return Error{ErrorKind::duplicate_id,
+               "contender id [" + std::string{contender_id} +
+                   "] is also used by another process; give each process an id of its own, or none "
+                   "and take the default"};
+}
 
 TimeoutError::TimeoutError(const std::string& message) : Error{ErrorKind::timeout, message} {}
 

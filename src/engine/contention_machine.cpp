@@ -75,6 +75,7 @@ LocalTime ContentionMachine::in_ttl_until() const noexcept {
 
 void ContentionMachine::on(const Start& /*event*/, LocalTime now, Actions& actions) {
   wanted_ = true;
+  barred_ = false;
   ++life_;
   set_watching(false, actions);  // its notices are for the life before
   LocalTime first_attempt = now + plan_->initial_delay;
@@ -140,7 +141,7 @@ void ContentionMachine::on(const Drained& event, LocalTime now, Actions& actions
   } else if (!wanted_) {
     begin_releasing(last_token_, lease_held_ ? lease_.transition_at : now + plan_->request_timeout,
                     now, actions);
-  } else if (after_loss_ == AfterLoss::contend_again) {
+  } else if (after_loss_ == AfterLoss::contend_again && !barred_) {
     begin_contending(now);
   } else {
     new_epoch();
@@ -196,6 +197,7 @@ void ContentionMachine::on(const Noticed& event, LocalTime now, Actions& actions
       grant_noticed(notice, now, actions);
       break;
     case Notice::Kind::suspended:
+      namesake_proven_.reset();  // its session may live on for as long as ours is cut off
       if (notice.record && notice.record->counted_from && is_mine(*notice.record) && lease_held_ &&
           notice.record->fencing_token == last_token_) {
         extend(*notice.record, *notice.record->counted_from, actions);
@@ -262,7 +264,7 @@ void ContentionMachine::send_due(LocalTime now, Actions& actions) {
   switch (phase_) {
     case Phase::contending:
       asked_ = true;
-      in_flight_ = make_request(Request::Kind::acquire, 0, now);
+      in_flight_ = make_request(Request::Kind::acquire, takes_over_, now);
       break;
     case Phase::draining:
       if (now >= drain_until_) {
@@ -337,6 +339,7 @@ void ContentionMachine::lose(LossReason reason, const LeaseRecord* record, Local
   phase_ = Phase::draining;
   lease_held_ = false;
   asked_ = reason == LossReason::expired;  // a renewal whose answer got lost may have succeeded
+  barred_ = reason == LossReason::duplicate_id;
   actions.lost = true;
   actions.events.emplace_back(OwnershipLost{.reason = reason, .fencing_token = token_});
   actions.observed = record != nullptr ? view_of(*record, counted_from) : OwnerView{};
@@ -351,6 +354,8 @@ void ContentionMachine::new_epoch() {
   next_attempt_ = never;
   failures_ = 0;
   hinted_ = false;
+  takes_over_ = 0;
+  namesake_proven_.reset();
 }
 
 Request ContentionMachine::make_request(Request::Kind kind, FencingToken token, LocalTime now) {
@@ -400,8 +405,12 @@ OwnerView ContentionMachine::own_view(const LeaseRecord& record) const {
                    .fencing_token = token_};
 }
 
-bool ContentionMachine::is_mine(const LeaseRecord& record) const noexcept {
+bool ContentionMachine::names_us(const LeaseRecord& record) const noexcept {
   return record.owner_id == contender_id_;
+}
+
+bool ContentionMachine::is_mine(const LeaseRecord& record) const noexcept {
+  return names_us(record) && !record.namesake;
 }
 
 }  // namespace simba::engine

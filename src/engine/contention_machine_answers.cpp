@@ -31,7 +31,9 @@ void ContentionMachine::acquire_answered(const Answered& event, bool newest, Loc
   if (!newest && in_flight_ && owner_watch_ == OwnerWatch::kept) return;
   const LeaseRecord& record = *event.answer.record();
   const LocalTime counted_from = earliest(event.request.sent_at, record);
-  if (!is_mine(record)) {
+  if (record.namesake) {
+    if (newest) held_by_namesake(event, now, actions);
+  } else if (!is_mine(record)) {
     if (newest) held_by_other(record, counted_from, now, actions);
   } else if (!believe_grant(record, counted_from, now, actions) && newest) {
     last_token_ = record.fencing_token;
@@ -60,6 +62,7 @@ bool ContentionMachine::believe_grant(const LeaseRecord& record, LocalTime count
 void ContentionMachine::held_by_other(const LeaseRecord& record, LocalTime counted_from,
                                       LocalTime now, Actions& actions) {
   failures_ = 0;
+  if (!record.namesake) namesake_proven_.reset();
   const OwnerView view = view_of(record, counted_from);
   nanoseconds pause = random_->between(plan_->retry_min, 2 * plan_->retry_min);
   if (!record.owner_id.empty()) {
@@ -70,6 +73,43 @@ void ContentionMachine::held_by_other(const LeaseRecord& record, LocalTime count
   set_watching(true, actions);
 }
 
+// It may have crashed, and its id be ours since. Then it is taken over, where the store lets us; it
+// lets nobody take over a session or a process that it sees alive. One that outlives its lease, and
+// time for a store that is slow to end it, is alive.
+void ContentionMachine::held_by_namesake(const Answered& event, LocalTime now, Actions& actions) {
+  const LeaseRecord& record = *event.answer.record();
+  if (event.request.token != record.fencing_token) {
+    failures_ = 0;
+    takes_over_ = record.fencing_token;
+    next_attempt_ = now;
+    actions.observed = OwnerView{};
+    return;
+  }
+  if (namesake_proven_ && event.request.sent_at >= *namesake_proven_) {
+    stay_out(now, actions);
+    return;
+  }
+  if (!namesake_proven_) {
+    namesake_proven_ = now + std::max(record.transition_left, plan_->lease()) * 3 / 2;
+    actions.events.emplace_back(AcquireFailed{
+        .error = Error{ErrorKind::unavailable,
+                       "the mutex is held under the same contender id [" + contender_id_ +
+                           "] by a former life of this process, which will end, or by another "
+                           "process, which needs an id of its own"}});
+  }
+  held_by_other(record, earliest(event.request.sent_at, record), now, actions);
+  actions.observed = OwnerView{};
+}
+
+void ContentionMachine::stay_out(LocalTime now, Actions& actions) {
+  new_epoch();
+  barred_ = true;
+  phase_ = Phase::lapsed;
+  set_watching(false, actions);
+  actions.events.emplace_back(AcquireFailed{.error = duplicate_id_error(contender_id_)});
+  actions.give_back = make_request(Request::Kind::release, last_token_, now);
+}
+
 void ContentionMachine::guard_answered(const Answered& event, bool newest, LocalTime now,
                                        Actions& actions) {
   if (const Error* error = event.answer.error()) {
@@ -78,6 +118,12 @@ void ContentionMachine::guard_answered(const Answered& event, bool newest, Local
   }
   const LeaseRecord& record = *event.answer.record();
   const LocalTime counted_from = earliest(event.request.sent_at, record);
+  if (record.namesake) {
+    // One with a smaller token was taken over by us, which the store has forgotten.
+    const bool newer = record.fencing_token > token_;
+    lose(newer ? LossReason::duplicate_id : LossReason::taken_over, nullptr, now, actions);
+    return;
+  }
   if (!is_mine(record)) {
     lose(LossReason::taken_over, &record, counted_from, actions);
     return;
@@ -160,6 +206,7 @@ void ContentionMachine::answered_out_of_epoch(const Answered& event, LocalTime n
 void ContentionMachine::request_failed(const Error& error, LocalTime now, Actions& actions) {
   ++failures_;
   hinted_ = false;
+  namesake_proven_.reset();  // it may have been the same trouble that kept it alive
   next_attempt_ = now + retry_pause(error);
   if (phase_ == Phase::contending) {
     actions.events.emplace_back(AcquireFailed{.error = error});
@@ -175,8 +222,8 @@ void ContentionMachine::change_noticed(const Notice& notice, LocalTime now, Acti
   const LeaseRecord* record = notice.record ? &*notice.record : nullptr;
   const bool held =
       record != nullptr && !record->owner_id.empty() && record->transition_left.count() > 0;
-  if (held && is_mine(*record) && lease_held_) return;
-  if (held && !is_mine(*record) && phase_ == Phase::contending) {
+  if (held && names_us(*record) && lease_held_) return;
+  if (held && !names_us(*record) && phase_ == Phase::contending) {
     // Good to show. When to ask again stays as it is: a hint never makes anyone wait longer.
     actions.observed = view_of(*record, record->counted_from.value_or(now));
     return;

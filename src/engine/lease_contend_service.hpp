@@ -15,7 +15,8 @@ class LeaseContendService final : public AbstractMutexContendService {
                       std::shared_ptr<LeaseStore> store, std::shared_ptr<Attachment> attachment,
                       std::shared_ptr<const Runtime> runtime,
                       std::shared_ptr<const ContentionPlan> plan,
-                      std::chrono::nanoseconds renew_phase, std::shared_ptr<Succession> succession);
+                      std::chrono::nanoseconds renew_phase, std::shared_ptr<Succession> succession,
+                      std::uint64_t instance);
   ~LeaseContendService() override;
 
   bool is_owner() const noexcept override { return is_active(status()) && contention_->is_owner(); }

@@ -35,12 +35,13 @@ LeaseContention::LeaseContention(MutexContender& contender,
                                  std::shared_ptr<const Runtime> runtime,
                                  std::shared_ptr<const ContentionPlan> plan, AfterLoss after_loss,
                                  std::chrono::nanoseconds renew_phase,
-                                 std::shared_ptr<Succession> succession)
+                                 std::shared_ptr<Succession> succession, std::uint64_t instance)
     : contender_{contender},
       request_{.mutex = contender.mutex(),
                .contender_id = contender.contender_id(),
                .ttl = plan->ttl,
-               .transition = plan->transition},
+               .transition = plan->transition,
+               .instance = instance},
       dispatcher_{std::move(dispatcher)},
       store_{std::move(store)},
       runtime_{std::move(runtime)},
@@ -62,11 +63,18 @@ void LeaseContention::start() {
       if (const auto self = weak.lock()) self->post(Tick{});
     });
   }
-  post(Start{});
+  if (!succession_->enter(*this)) throw duplicate_id_error(request_.contender_id);
+  try {
+    post(Start{});
+  } catch (...) {
+    succession_->leave(*this);
+    throw;
+  }
 }
 
 void LeaseContention::stop() {
   log_debug("stops to contend");
+  succession_->leave(*this);
   // At once and on this thread: a callback or a worker that waits for it may be what we wait for.
   signal_.fire(signal_.source());
   {
@@ -297,10 +305,13 @@ bool LeaseContention::leave_to_successor(const Request& request) {
 
 void LeaseContention::hand_over(const Request& request, AnswerHandler handler) {
   switch (request.kind) {
-    case Request::Kind::acquire:
+    case Request::Kind::acquire: {
       log_debug("asks for the mutex");
-      store_->acquire(request_, std::move(handler));
+      LeaseRequest asked = request_;
+      asked.takes_over = request.token;
+      store_->acquire(asked, std::move(handler));
       break;
+    }
     case Request::Kind::guard:
       log_debug("renews its lease");
       store_->guard(request_, std::move(handler));
@@ -323,10 +334,17 @@ void LeaseContention::log_failure(const ContentionEvent& event) {
   if (const auto* lost = std::get_if<OwnershipLost>(&event)) {
     runtime_->log->log(LogLevel::warn, named(request_) + "ownership lost (" +
                                            std::string{to_string(lost->reason)} + ")");
+    if (lost->reason == LossReason::duplicate_id) {
+      log_staying_out(duplicate_id_error(request_.contender_id));
+    }
     return;
   }
   const Error* error = failure_of(event);
   if (error == nullptr) return;
+  if (error->kind() == ErrorKind::duplicate_id) {
+    log_staying_out(*error);
+    return;
+  }
   const bool news = failing_ != error->kind();
   failing_ = error->kind();
   const LogLevel level = news ? LogLevel::warn : LogLevel::debug;
@@ -334,6 +352,10 @@ void LeaseContention::log_failure(const ContentionEvent& event) {
   const bool renewing = std::holds_alternative<RenewalFailed>(event);
   runtime_->log->log(level, named(request_) + (renewing ? "renewal" : "acquisition") +
                                 " failed, trying again: " + error->what());
+}
+
+void LeaseContention::log_staying_out(const Error& error) {
+  runtime_->log->log(LogLevel::error, named(request_) + "contends no more: " + error.what());
 }
 
 void LeaseContention::log_debug(std::string_view what) {

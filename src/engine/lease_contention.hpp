@@ -34,13 +34,15 @@ class LeaseContention : public std::enable_shared_from_this<LeaseContention> {
   LeaseContention(MutexContender& contender, std::shared_ptr<OwnerDispatcher> dispatcher,
                   std::shared_ptr<LeaseStore> store, std::shared_ptr<const Runtime> runtime,
                   std::shared_ptr<const ContentionPlan> plan, AfterLoss after_loss,
-                  std::chrono::nanoseconds renew_phase, std::shared_ptr<Succession> succession);
+                  std::chrono::nanoseconds renew_phase, std::shared_ptr<Succession> succession,
+                  std::uint64_t instance);
 
   ~LeaseContention();
 
   LeaseContention(const LeaseContention&) = delete;
   LeaseContention& operator=(const LeaseContention&) = delete;
 
+  /// Throws Error (duplicate_id) where another contends for the mutex under the same id already.
   void start();
 
   /// Lets the callbacks end while the lease is still kept, then gives the mutex back; waits for
@@ -78,6 +80,7 @@ class LeaseContention : public std::enable_shared_from_this<LeaseContention> {
   bool leave_to_successor(const Request& request);
   void tell(ContentionEvent event);
   void log_failure(const ContentionEvent& event);
+  void log_staying_out(const Error& error);
   void log_recovery();
   void log_debug(std::string_view what);
   void let_go();

@@ -42,7 +42,8 @@ LeaseServiceFactory::LeaseServiceFactory(std::shared_ptr<LeaseStore> store,
       runtime_{complete(std::move(runtime))},
       plan_{std::make_shared<const ContentionPlan>(options)},
       renew_phase_{runtime_->random->between(std::chrono::nanoseconds{0}, plan_->ttl)},
-      successions_{std::make_shared<Successions>()} {}
+      successions_{std::make_shared<Successions>()},
+      instance_{runtime_->random->next() | 1U} {}
 
 std::unique_ptr<MutexContendService> LeaseServiceFactory::create_mutex_contend_service(
     MutexContender& contender, const ContendServiceOptions& options) {
@@ -53,7 +54,7 @@ std::unique_ptr<MutexContendService> LeaseServiceFactory::create_mutex_contend_s
   store_->check_names(contender.mutex(), contender.contender_id());
   return std::make_unique<LeaseContendService>(
       contender, options, store_, attachment_, runtime_, plan_, renew_phase_,
-      successions_->of(contender.mutex(), contender.contender_id()));
+      successions_->of(contender.mutex(), contender.contender_id()), instance_);
 }
 
 std::unique_ptr<MutexRetrievalService> LeaseServiceFactory::create_mutex_retrieval_service(

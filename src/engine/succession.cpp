@@ -9,6 +9,18 @@ void Succession::begin(std::weak_ptr<LeaseContention> newest) {
   newest_.swap(newest);
 }
 
+bool Succession::enter(const LeaseContention& contention) {
+  const std::lock_guard lock{mutex_};
+  if (inside_ != nullptr && inside_ != &contention) return false;
+  inside_ = &contention;
+  return true;
+}
+
+void Succession::leave(const LeaseContention& contention) {
+  const std::lock_guard lock{mutex_};
+  if (inside_ == &contention) inside_ = nullptr;
+}
+
 std::shared_ptr<LeaseContention> Succession::successor_of(const LeaseContention& asking) {
   const std::lock_guard lock{mutex_};
   auto newest = newest_.lock();

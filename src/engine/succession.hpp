@@ -20,6 +20,10 @@ class Succession {
   /// It asks from now on.
   void begin(std::weak_ptr<LeaseContention> newest);
 
+  /// It wants to contend from now on, until it leaves. False where another does.
+  bool enter(const LeaseContention& contention);
+  void leave(const LeaseContention& contention);
+
   /// The one that has begun last, where that is another than `asking` and still there.
   std::shared_ptr<LeaseContention> successor_of(const LeaseContention& asking);
 
@@ -27,6 +31,7 @@ class Succession {
   std::mutex mutex_;
   // guarded by mutex_
   std::weak_ptr<LeaseContention> newest_;
+  const LeaseContention* inside_ = nullptr;  // has entered and not left
 };
 
 /// The successions of a factory.

@@ -40,10 +40,15 @@ void SimbaLocker::Impl::notify_owner(const MutexState& state) {
 
 void SimbaLocker::Impl::on_event(const ContentionEvent& event) {
   const auto* failed = std::get_if<AcquireFailed>(&event);
-  if (failed == nullptr) return;
+  const auto* lost = std::get_if<OwnershipLost>(&event);
+  const bool is_duplicate =
+      (failed != nullptr && failed->error.kind() == ErrorKind::duplicate_id) ||
+      (lost != nullptr && lost->reason == LossReason::duplicate_id);
+  if (failed == nullptr && !is_duplicate) return;
   {
     const Lock lock{mutex_};
-    last_error_ = failed->error;
+    if (failed != nullptr) last_error_ = failed->error;
+    if (is_duplicate) duplicate_ = true;
   }
   changed_.notify_all();
 }
@@ -113,6 +118,7 @@ std::uint64_t SimbaLocker::Impl::begin() {
     case Use::closing:
       throw IllegalStateError{names() + ": is still being closed"};
   }
+  if (duplicate_) throw with_names(duplicate_id_error(contender_id()));
   use_ = Use::starting;
   granted_.reset();
   holder_.clear();

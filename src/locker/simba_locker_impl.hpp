@@ -96,6 +96,7 @@ class SimbaLocker::Impl final : public AbstractMutexContender {
   std::optional<FencingToken> granted_;  // in this life, as are the next two
   std::string holder_;                   // somebody else
   std::optional<Error> last_error_;
+  bool duplicate_ = false;  // another process uses our id: to go on would be to take turns with it
 
   // The last, so that it is closed while everything that it calls is there.
   const std::unique_ptr<MutexContendService> service_;

@@ -27,6 +27,7 @@ Subscription::Subscription(const LeaseRequest& request, engine::NoticeHandler on
     : contender_id{request.contender_id},
       ttl{request.ttl},
       transition{request.transition},
+      instance{request.instance},
       handler{std::move(on_notice)} {}
 
 LeaseTable::LeaseTable(std::shared_ptr<const Clock> clock)
@@ -39,12 +40,14 @@ LeaseRecord LeaseTable::acquire(const LeaseRequest& request) {
   const LocalTime now = clock_->now();
   auto& slot = *entries_.try_emplace(request.mutex).first;
   Entry& entry = slot.second;
-  if (!entry.owned(now) || entry.owner_id == request.contender_id) {
-    grant(entry, request.contender_id, request.ttl, request.transition, now);
+  const bool names_it = entry.owner_id == request.contender_id;
+  const bool its_own = !entry.is_namesake_of(request) || entry.token == request.takes_over;
+  if (!entry.owned(now) || (names_it && its_own)) {
+    grant(entry, {request.contender_id, request.ttl, request.transition, request.instance}, now);
     wait_no_longer(entry, request.contender_id);
     tell_change(entry, request.contender_id, now);
   }
-  LeaseRecord answer = record_of(entry, now);
+  LeaseRecord answer = record_of(entry, now, &request);
   deliver(slot, lock);
   return answer;
 }
@@ -57,7 +60,7 @@ LeaseRecord LeaseTable::guard(const LeaseRequest& request) {
   }
   Entry& entry = found->second;
   const LocalTime now = clock_->now();
-  if (entry.owner_id == request.contender_id) {
+  if (entry.owner_id == request.contender_id && !entry.is_namesake_of(request)) {
     if (entry.owned(now)) {
       entry.ttl_at = later(now, request.ttl);
       entry.transition_at = later(entry.ttl_at, request.transition);
@@ -65,7 +68,7 @@ LeaseRecord LeaseTable::guard(const LeaseRequest& request) {
       pass_on(entry, request.contender_id, now);
     }
   }
-  LeaseRecord answer = record_of(entry, now);
+  LeaseRecord answer = record_of(entry, now, &request);
   deliver(*found, lock);
   return answer;
 }
@@ -82,7 +85,7 @@ LeaseRecord LeaseTable::release(const LeaseRequest& request, FencingToken token)
   if (entry.owner_id == request.contender_id && entry.token == token) {
     pass_on(entry, request.contender_id, now);
   }
-  LeaseRecord answer = record_of(entry, now);
+  LeaseRecord answer = record_of(entry, now, &request);
   deliver(*found, lock);
   return answer;
 }
@@ -118,12 +121,12 @@ void LeaseTable::unsubscribe(Slot& slot, const Subscriber& subscriber) {
   drop_if_idle(slot);
 }
 
-void LeaseTable::grant(Entry& entry, const std::string& contender_id, milliseconds ttl,
-                       milliseconds transition, LocalTime now) {
-  entry.owner_id = contender_id;
+void LeaseTable::grant(Entry& entry, const Grantee& to, LocalTime now) {
+  entry.owner_id = to.contender_id;
   entry.acquired_at = now;
-  entry.ttl_at = later(now, ttl);
-  entry.transition_at = later(entry.ttl_at, transition);
+  entry.ttl_at = later(now, to.ttl);
+  entry.transition_at = later(entry.ttl_at, to.transition);
+  entry.instance = to.instance;
   entry.token = ++last_token_;
 }
 
@@ -137,7 +140,7 @@ void LeaseTable::pass_on(Entry& entry, const std::string& cause, LocalTime now) 
     return;
   }
   const Subscription& next = **heir;
-  grant(entry, next.contender_id, next.ttl, next.transition, now);
+  grant(entry, {next.contender_id, next.ttl, next.transition, next.instance}, now);
   wait_no_longer(entry, next.contender_id);
   entry.outbox.push_back({*heir, notice_of(Notice::Kind::granted, entry, now)});
   tell_change(entry, cause, now, &next);
@@ -166,7 +169,8 @@ void LeaseTable::wait_no_longer(Entry& entry, const std::string& contender_id) {
   }
 }
 
-LeaseRecord LeaseTable::record_of(const Entry& entry, LocalTime now) const {
+LeaseRecord LeaseTable::record_of(const Entry& entry, LocalTime now,
+                                  const LeaseRequest* asked) const {
   LeaseRecord record;
   if (entry.owned(now)) {
     record.owner_id = entry.owner_id;
@@ -175,6 +179,7 @@ LeaseRecord LeaseTable::record_of(const Entry& entry, LocalTime now) const {
     record.ttl_left = left(entry.ttl_at, now);
     record.transition_left = left(entry.transition_at, now);
     record.fencing_token = entry.token;
+    record.namesake = asked != nullptr && entry.is_namesake_of(*asked);
   }
   return record;
 }

@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <cstdint>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -21,6 +22,7 @@ struct Subscription {
   const std::string contender_id;  // empty: an observer
   const std::chrono::milliseconds ttl;
   const std::chrono::milliseconds transition;
+  const std::uint64_t instance;
   const engine::NoticeHandler handler;
 
   std::atomic<bool> ended{false};
@@ -62,21 +64,33 @@ class LeaseTable {
     LocalTime ttl_at{};
     LocalTime transition_at{};
     FencingToken token = 0;
+    std::uint64_t instance = 0;           // of the owner; 0: unknown
     std::vector<Subscriber> subscribers;  // in the order in which they came
     std::vector<Delivery> outbox;         // notices to deliver, oldest first
     bool delivering = false;              // a thread is at it
 
     bool owned(LocalTime now) const noexcept { return !owner_id.empty() && transition_at >= now; }
+    bool is_namesake_of(const engine::LeaseRequest& request) const noexcept {
+      return owner_id == request.contender_id && instance != request.instance && instance != 0 &&
+             request.instance != 0;
+    }
   };
 
  private:
-  void grant(Entry& entry, const std::string& contender_id, std::chrono::milliseconds ttl,
-             std::chrono::milliseconds transition, LocalTime now);
+  struct Grantee {
+    const std::string& contender_id;
+    std::chrono::milliseconds ttl;
+    std::chrono::milliseconds transition;
+    std::uint64_t instance;
+  };
+
+  void grant(Entry& entry, const Grantee& to, LocalTime now);
   void pass_on(Entry& entry, const std::string& cause, LocalTime now);
   void tell_change(Entry& entry, const std::string& cause, LocalTime now,
                    const Subscription* except = nullptr) const;
   static void wait_no_longer(Entry& entry, const std::string& contender_id);
-  engine::LeaseRecord record_of(const Entry& entry, LocalTime now) const;
+  engine::LeaseRecord record_of(const Entry& entry, LocalTime now,
+                                const engine::LeaseRequest* asked = nullptr) const;
   engine::Notice notice_of(engine::Notice::Kind kind, const Entry& entry, LocalTime now) const;
   StoreTime store_time(LocalTime moment) const noexcept;
   void deliver(Slot& slot, std::unique_lock<std::mutex>& lock) noexcept;

@@ -9,6 +9,7 @@
 #include "mysql/answer.hpp"
 #include "mysql/statements.hpp"
 #include "mysql_schema.hpp"
+#include "sql/rows.hpp"
 
 namespace simba::mysql {
 namespace {
@@ -29,6 +30,20 @@ std::vector<Row> exactly(std::vector<Row> rows, const Items& asked) {
   std::unordered_set<std::string_view> names;
   for (const auto& item : asked) names.insert(name_of(item));
   std::erase_if(rows, [&](const Row& row) { return !names.contains(row.mutex); });
+  return rows;
+}
+
+/// The rows after a change, `before` being those that were there.
+std::vector<Row> with_refusals(std::vector<Row> rows, const std::vector<Row>& before, Change change,
+                               std::span<const Ask> asks) {
+  for (Row& row : rows) {
+    const auto was = std::find_if(before.begin(), before.end(),
+                                  [&](const Row& other) { return other.mutex == row.mutex; });
+    const auto ask = std::find_if(asks.begin(), asks.end(),
+                                  [&](const Ask& one) { return one.mutex == row.mutex; });
+    row.refused = was != before.end() && ask != asks.end() && sql::refuses(*was, change, *ask) &&
+                  was->version != ask->version && row.owner_id == was->owner_id;
+  }
   return rows;
 }
 
@@ -164,7 +179,7 @@ std::vector<Row> MySqlSession::change(Change change, std::span<const Ask> asks,
       auto rows = acquire(asks, deadline);
       for (const Row& row : rows) {
         const auto mine = [&](const Ask& ask) {
-          return ask.mutex == row.mutex && ask.contender_id == row.owner_id;
+          return ask.mutex == row.mutex && ask.contender_id == row.owner_id && !row.refused;
         };
         if (std::any_of(asks.begin(), asks.end(), mine)) granted_.insert(row.mutex);
       }
@@ -176,13 +191,21 @@ std::vector<Row> MySqlSession::change(Change change, std::span<const Ask> asks,
     case Change::guard:
       break;
   }
-  const Reply reply = must(statements::change(change, asks), deadline);
-  return exactly(answer::rows(answer::last(reply)), asks);
+  return change_rows(change, asks, deadline);
+}
+
+std::vector<Row> MySqlSession::change_rows(Change change, std::span<const Ask> asks,
+                                           LocalTime deadline) {
+  const bool looked = statements::looks_first(change);
+  const Reply reply = must(statements::change(change, asks), deadline, looked ? 2 : 1);
+  auto rows = exactly(answer::rows(answer::last(reply)), asks);
+  if (!looked) return rows;
+  const auto before = exactly(answer::rows(reply.results.front()), asks);
+  return with_refusals(std::move(rows), before, change, asks);
 }
 
 std::vector<Row> MySqlSession::acquire(std::span<const Ask> asks, LocalTime deadline) {
-  const Reply reply = must(statements::change(Change::acquire, asks), deadline);
-  auto rows = exactly(answer::rows(answer::last(reply)), asks);
+  auto rows = change_rows(Change::acquire, asks, deadline);
   if (rows.size() == asks.size()) return rows;
 
   const auto missing = without_row(asks, rows);

@@ -45,6 +45,8 @@ class MySqlSession final : public sql::Session {
   Reply must(std::string_view text, LocalTime deadline, std::size_t change_is = 1);
   [[noreturn]] void refuse(const Refusal& refusal, Phase phase);
 
+  std::vector<sql::Row> change_rows(sql::Change change, std::span<const sql::Ask> asks,
+                                    LocalTime deadline);
   std::vector<sql::Row> acquire(std::span<const sql::Ask> asks, LocalTime deadline);
   std::vector<sql::Row> release(std::span<const sql::Ask> asks, LocalTime deadline);
   Error name_taken(const std::string& mutex, LocalTime deadline);

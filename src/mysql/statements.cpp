@@ -123,18 +123,33 @@ void add_lease(Text& text, std::span<const Ask> asks) {
   add_where(text, asks);
 }
 
+/// The rows under the versions that the asks name; `comparison` is '=' or "<=".
+void add_version(Text& text, std::span<const Ask> asks, std::string_view comparison) {
+  if (std::none_of(asks.begin(), asks.end(), [](const Ask& ask) { return ask.version; })) return;
+  add(text, " AND version{}", comparison);
+  add_by_mutex(text, asks, [&](const Ask& ask) {
+    if (ask.version) {
+      add(text, "{}", *ask.version);
+    } else {
+      add(text, "version");
+    }
+  });
+}
+
 void add_acquire(Text& text, std::span<const Ask> asks) {
   add_lease(text, asks);
   add_exact_names(text, asks);
-  add(text, " AND (transition_at<{} OR ", now);
+  add(text, " AND (transition_at<{} OR (", now);
   add_owned(text, asks);
-  add(text, ");");
+  add_version(text, asks, "=");
+  add(text, "));");
 }
 
 void add_guard(Text& text, std::span<const Ask> asks) {
   add_lease(text, asks);
   add(text, " AND transition_at>={} AND ", now);
   add_owned(text, asks);
+  add_version(text, asks, "<=");
   add(text, ";");
 }
 
@@ -144,16 +159,7 @@ void add_release(Text& text, std::span<const Ask> asks) {
   add_where(text, asks);
   add(text, " AND ");
   add_owned(text, asks);
-  if (std::any_of(asks.begin(), asks.end(), [](const Ask& ask) { return ask.version; })) {
-    add(text, " AND version=");
-    add_by_mutex(text, asks, [&](const Ask& ask) {
-      if (ask.version) {
-        add(text, "{}", *ask.version);
-      } else {
-        add(text, "version");
-      }
-    });
-  }
+  add_version(text, asks, "=");
   add(text, ";");
 }
 
@@ -197,6 +203,8 @@ void add_insert(Text& text, const Items& items) {
 
 }  // namespace
 
+bool looks_first(Change change) noexcept { return change != Change::release; }
+
 std::string set_up(bool mariadb, bool repeatable_read, milliseconds statement_timeout) {
   // The server gives up first, so that the outcome is known; InnoDB counts in seconds.
   const auto lock_wait = std::max<std::int64_t>(
@@ -226,6 +234,10 @@ std::string lock_session(std::uint64_t connection) {
 
 std::string change(Change change, std::span<const Ask> asks) {
   Text text;
+  if (looks_first(change)) {
+    add_look(text, asks);
+    text.push_back(';');
+  }
   add_change(text, change, asks);
   add_look(text, asks);
   return to_string(text);

@@ -32,8 +32,10 @@ std::string_view look_for_table() noexcept;
 /// Answers 1; fails on a server that has no named locks.
 std::string lock_session(std::uint64_t connection);
 
-/// An UPDATE, then a SELECT of the rows.
+/// An UPDATE, then a SELECT of the rows. Before them, unless it is a release, another SELECT, since
+/// the UPDATE does not tell which rows it has changed: there is no way to ask for both at once.
 std::string change(sql::Change change, std::span<const sql::Ask> asks);
+bool looks_first(sql::Change change) noexcept;
 
 /// The same for a release, with one more column: the connection that waits for a hint, or NULL.
 std::string release_with_waiters(std::span<const sql::Ask> asks, std::string_view database);

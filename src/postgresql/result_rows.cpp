@@ -60,6 +60,7 @@ std::vector<sql::Row> rows_of(const PGresult* result, std::size_t most,
     reader.refuse("lacks columns");
   }
   if (static_cast<std::size_t>(count) > most) reader.refuse("has more rows than were asked for");
+  const int refused = PQfnumber(result, "refused");
   std::vector<sql::Row> rows;
   rows.reserve(static_cast<std::size_t>(count));
   for (int row = 0; row < count; ++row) {
@@ -69,7 +70,8 @@ std::vector<sql::Row> rows_of(const PGresult* result, std::size_t most,
                     .ttl_at = reader.number<std::int64_t>(row, 3),
                     .transition_at = reader.number<std::int64_t>(row, 4),
                     .version = reader.number<FencingToken>(row, 5),
-                    .now = reader.number<std::int64_t>(row, 6)});
+                    .now = reader.number<std::int64_t>(row, 6),
+                    .refused = refused >= 0 && reader.text(row, refused) == "t"});
   }
   return rows;
 }

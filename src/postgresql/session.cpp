@@ -19,6 +19,7 @@
 #include "postgresql/statements.hpp"
 #include "postgresql_schema.hpp"
 #include "simba/core/error.hpp"
+#include "sql/rows.hpp"
 
 namespace simba::postgresql {
 namespace {
@@ -199,6 +200,7 @@ std::vector<Row> PostgreSqlSession::change_once(Change change, std::span<const A
     parameters.emplace_back(fmt::to_string(asks.front().transition.count()));
   }
   parameters.emplace_back(lock_timeout(deadline));
+  if (change != Change::release) parameters.emplace_back(versions_of(asks));
   const Result result = execute(statement, parameters, deadline);
   return rows_of(result.get(), asks.size(), connection_.database_name());
 }
@@ -219,8 +221,13 @@ std::vector<Row> PostgreSqlSession::change(Change change, std::span<const Ask> a
     if (rest.empty()) return rows;
     std::vector<std::string> mutexes;
     mutexes.reserve(rest.size());
-    for (Ask& ask : rest) mutexes.push_back(std::move(ask.mutex));
-    std::ranges::move(look(mutexes, deadline), std::back_inserter(rows));
+    for (const Ask& ask : rest) mutexes.push_back(ask.mutex);
+    for (Row& row : look(mutexes, deadline)) {
+      const auto ask = std::find_if(rest.begin(), rest.end(),
+                                    [&](const Ask& one) { return one.mutex == row.mutex; });
+      row.refused = ask != rest.end() && sql::refuses(row, change, *ask);
+      rows.push_back(std::move(row));
+    }
   } catch (const Error&) {
     // What was granted stays so; the others ask again. For a guard or release a missing row would
     // mean that there is none.

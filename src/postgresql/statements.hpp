@@ -16,12 +16,13 @@
 ///   renewal of the same owner wrote, however old its time is. (Of another owner the lease is over,
 ///   so its times are smaller anyway.)
 /// - A change of owner is told on channel simba_mutex, together with the commit.
-/// - The columns of the answer: mutex, owner_id, acquired_at, ttl_at, transition_at, version, and
-/// the
-///   time, taken after the row was read.
+/// - The columns of the answer: mutex, owner_id, acquired_at, ttl_at, transition_at, version, the
+///   time, taken after the row was read, and, but for a release, whether the row was refused: it is
+///   the contender's, but under another version than it may be changed under.
 namespace simba::postgresql::statements {
 
-/// $1 mutexes, $2 contender ids, $3 ttl, $4 transition, $5 lock time-out; all times in ms.
+/// $1 mutexes, $2 contender ids, $3 ttl, $4 transition, $5 lock time-out, $6 versions of rows that
+/// are the contender's already (NULL: any); all times in ms.
 inline constexpr const char* acquire = R"(
 WITH clock AS MATERIALIZED (
   SELECT floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint AS now,
@@ -29,17 +30,19 @@ WITH clock AS MATERIALIZED (
          CASE WHEN current_setting('synchronous_commit') IN ('off', 'local')
               THEN set_config('synchronous_commit', 'on', true) END
 ), asked AS MATERIALIZED (
-  SELECT a.mutex, a.me, c.now, c.now + $3::bigint AS ttl_at,
+  SELECT a.mutex, a.me, a.its_version, c.now, c.now + $3::bigint AS ttl_at,
          c.now + $3::bigint + $4::bigint AS transition_at
-  FROM clock c CROSS JOIN unnest($1::text[], $2::text[]) AS a(mutex, me)
+  FROM clock c CROSS JOIN unnest($1::text[], $2::text[], $6::bigint[]) AS a(mutex, me, its_version)
 ), seen AS MATERIALIZED (
-  SELECT a.mutex, a.me, a.now, a.ttl_at AS new_ttl_at, a.transition_at AS new_transition_at,
+  SELECT a.mutex, a.me, a.its_version, a.now, a.ttl_at AS new_ttl_at,
+         a.transition_at AS new_transition_at,
          m.owner_id, m.acquired_at, m.ttl_at, m.transition_at, m.version
   FROM asked a LEFT JOIN simba_mutex m ON m.mutex = a.mutex
 ), locked AS MATERIALIZED (
   SELECT a.*, m.owner_id AS owner_before
   FROM asked a JOIN simba_mutex m ON m.mutex = a.mutex
-  WHERE m.transition_at < a.now OR m.owner_id = a.me
+  WHERE m.transition_at < a.now
+     OR (m.owner_id = a.me AND m.version = coalesce(a.its_version, m.version))
   ORDER BY a.mutex COLLATE "C" FOR NO KEY UPDATE OF m
 ), granted AS (
   UPDATE simba_mutex m SET
@@ -50,28 +53,32 @@ WITH clock AS MATERIALIZED (
     version = m.version + 1
   FROM locked l WHERE m.mutex = l.mutex
   RETURNING m.mutex, m.owner_id, m.acquired_at, m.ttl_at, m.transition_at, m.version,
-            m.owner_id <> l.owner_before AS passed
+            m.owner_id <> l.owner_before AS passed, false AS refused
 ), made AS (
   INSERT INTO simba_mutex AS m (mutex, acquired_at, ttl_at, transition_at, owner_id, version)
   SELECT s.mutex, s.now, s.new_ttl_at, s.new_transition_at, s.me, 1
   FROM seen s WHERE s.owner_id IS NULL
   ORDER BY s.mutex COLLATE "C"
   ON CONFLICT DO NOTHING
-  RETURNING m.mutex, m.owner_id, m.acquired_at, m.ttl_at, m.transition_at, m.version, true AS passed
+  RETURNING m.mutex, m.owner_id, m.acquired_at, m.ttl_at, m.transition_at, m.version, true AS passed,
+            false AS refused
 ), answer AS (
   SELECT * FROM granted
   UNION ALL
   SELECT * FROM made
   UNION ALL
-  SELECT s.mutex, s.owner_id, s.acquired_at, s.ttl_at, s.transition_at, s.version, false
-  FROM seen s WHERE NOT (s.transition_at < s.now OR s.owner_id = s.me)
+  SELECT s.mutex, s.owner_id, s.acquired_at, s.ttl_at, s.transition_at, s.version, false,
+         s.owner_id = s.me
+  FROM seen s WHERE NOT (s.transition_at < s.now
+                         OR (s.owner_id = s.me AND s.version = coalesce(s.its_version, s.version)))
 )
 SELECT mutex, owner_id, acquired_at, ttl_at, transition_at, version,
-       floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint,
+       floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint, refused,
        CASE WHEN passed THEN pg_notify('simba_mutex', mutex)::text END
 FROM answer)";
 
-/// $1 mutexes, $2 contender ids, $3 ttl, $4 transition, $5 lock time-out; all times in ms.
+/// $1 mutexes, $2 contender ids, $3 ttl, $4 transition, $5 lock time-out, $6 the greatest versions
+/// (NULL: any); all times in ms.
 inline constexpr const char* guard = R"(
 WITH clock AS MATERIALIZED (
   SELECT floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint AS now,
@@ -79,16 +86,19 @@ WITH clock AS MATERIALIZED (
          CASE WHEN current_setting('synchronous_commit') IN ('off', 'local')
               THEN set_config('synchronous_commit', 'on', true) END
 ), asked AS MATERIALIZED (
-  SELECT a.mutex, a.me, c.now, c.now + $3::bigint AS ttl_at,
+  SELECT a.mutex, a.me, a.its_version, c.now, c.now + $3::bigint AS ttl_at,
          c.now + $3::bigint + $4::bigint AS transition_at
-  FROM clock c CROSS JOIN unnest($1::text[], $2::text[]) AS a(mutex, me)
+  FROM clock c CROSS JOIN unnest($1::text[], $2::text[], $6::bigint[]) AS a(mutex, me, its_version)
 ), seen AS MATERIALIZED (
-  SELECT m.mutex, m.owner_id, m.acquired_at, m.ttl_at, m.transition_at, m.version, a.me, a.now
+  SELECT m.mutex, m.owner_id, m.acquired_at, m.ttl_at, m.transition_at, m.version, a.me, a.now,
+         m.owner_id = a.me AND m.transition_at >= a.now AS own,
+         m.version <= coalesce(a.its_version, m.version) AS in_bounds
   FROM asked a JOIN simba_mutex m ON m.mutex = a.mutex
 ), locked AS MATERIALIZED (
   SELECT a.*
   FROM asked a JOIN simba_mutex m ON m.mutex = a.mutex
   WHERE m.owner_id = a.me AND m.transition_at >= a.now
+    AND m.version <= coalesce(a.its_version, m.version)
   ORDER BY a.mutex COLLATE "C" FOR NO KEY UPDATE OF m
 ), granted AS (
   UPDATE simba_mutex m SET
@@ -97,15 +107,16 @@ WITH clock AS MATERIALIZED (
     transition_at = greatest(m.transition_at, l.transition_at),
     version = m.version + 1
   FROM locked l WHERE m.mutex = l.mutex
-  RETURNING m.mutex, m.owner_id, m.acquired_at, m.ttl_at, m.transition_at, m.version
+  RETURNING m.mutex, m.owner_id, m.acquired_at, m.ttl_at, m.transition_at, m.version,
+            false AS refused
 ), answer AS (
   SELECT * FROM granted
   UNION ALL
-  SELECT s.mutex, s.owner_id, s.acquired_at, s.ttl_at, s.transition_at, s.version
-  FROM seen s WHERE NOT (s.owner_id = s.me AND s.transition_at >= s.now)
+  SELECT s.mutex, s.owner_id, s.acquired_at, s.ttl_at, s.transition_at, s.version, s.own
+  FROM seen s WHERE NOT (s.own AND s.in_bounds)
 )
 SELECT mutex, owner_id, acquired_at, ttl_at, transition_at, version,
-       floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint
+       floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint, refused
 FROM answer)";
 
 /// $1 mutexes, $2 contender ids, $3 versions (NULL: any), $4 lock time-out in ms.

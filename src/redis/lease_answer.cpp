@@ -48,7 +48,7 @@ Error not_an_answer() {
 
 engine::LeaseAnswer parse_lease_answer(const Reply& reply, const engine::LeaseRequest& request) {
   const auto& parts = reply.elements;
-  if (!reply.is(Reply::Type::array) || parts.size() != 7 || !parts[0].is(Reply::Type::string)) {
+  if (!reply.is(Reply::Type::array) || parts.size() != 8 || !parts[0].is(Reply::Type::string)) {
     return not_an_answer();
   }
   const auto token = number<FencingToken>(parts[1]);
@@ -56,12 +56,15 @@ engine::LeaseAnswer parse_lease_answer(const Reply& reply, const engine::LeaseRe
   const auto ttl = span(parts[3]);
   const auto transition = span(parts[4]);
   const auto now = moment(parts[5], parts[6]);
-  if (!token || !left || !ttl || !transition || !now) return not_an_answer();
+  const auto instance = number<std::uint64_t>(parts[7]);
+  if (!token || !left || !ttl || !transition || !now || !instance) return not_an_answer();
 
   engine::LeaseRecord record;
   record.fencing_token = *token;
   if (parts[0].text.empty()) return record;
   record.owner_id = parts[0].text;
+  record.namesake = record.owner_id == request.contender_id && *instance != request.instance &&
+                    *instance != 0 && request.instance != 0;
   const bool ours = *token > 0;
   // A key without an expiry was set by hand. It is looked at again when a lease would be over.
   const milliseconds lease_left = left->count() < 0 ? request.ttl + request.transition : *left;

@@ -66,16 +66,20 @@ ScriptCall::ScriptCall(Script script, std::string_view mutex) : script_{script} 
 
 ScriptCall ScriptCall::acquire(const engine::LeaseRequest& request, const Place& place) {
   ScriptCall call{Script::acquire, request.mutex};
-  call.arguments_ = {request.contender_id, std::to_string(request.ttl.count()),
+  call.arguments_ = {request.contender_id,
+                     std::to_string(request.ttl.count()),
                      std::to_string(request.transition.count()),
-                     place.inbox.empty() ? "-" : place.inbox, std::to_string(place.number)};
+                     place.inbox.empty() ? "-" : place.inbox,
+                     std::to_string(place.number),
+                     std::to_string(request.instance),
+                     std::to_string(request.takes_over)};
   return call;
 }
 
 ScriptCall ScriptCall::guard(const engine::LeaseRequest& request) {
   ScriptCall call{Script::guard, request.mutex};
   call.arguments_ = {request.contender_id, std::to_string(request.ttl.count()),
-                     std::to_string(request.transition.count())};
+                     std::to_string(request.transition.count()), std::to_string(request.instance)};
   return call;
 }
 
@@ -89,7 +93,7 @@ ScriptCall ScriptCall::release(const engine::LeaseRequest& request, FencingToken
 
 ScriptCall ScriptCall::retrieve(const std::string& mutex) {
   ScriptCall call{Script::guard, mutex};
-  call.arguments_ = {"", "0", "0"};
+  call.arguments_ = {"", "0", "0", "0"};
   return call;
 }
 

@@ -88,7 +88,8 @@ void ScriptRequest::replied(const std::shared_ptr<Node>& node, Asking asking,
   }
   const auto answer = parse_lease_answer(reply, request_);
   const bool mine = answer.record() != nullptr && !request_.contender_id.empty() &&
-                    answer.record()->owner_id == request_.contender_id;
+                    answer.record()->owner_id == request_.contender_id &&
+                    !answer.record()->namesake;
   if (mine && is_counted_by_replicas()) {
     const Reply& wait = list.back();
     if (wait.is(Reply::Type::error)) {

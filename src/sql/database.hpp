@@ -23,7 +23,9 @@ struct Ask {
   std::chrono::milliseconds ttl{0};
   std::chrono::milliseconds transition{0};
 
-  /// For a release: it happens only under exactly this version; empty: under any.
+  /// Under which version a row that the contender owns is changed; empty: under any. A release:
+  /// exactly this one. A renewal: this one or a smaller one. An acquisition: exactly this one,
+  /// unless the lease is over.
   std::optional<FencingToken> version{};
 };
 
@@ -38,6 +40,10 @@ struct Row {
   std::int64_t transition_at = 0;
   FencingToken version = 0;
   std::int64_t now = 0;  ///< not before the change that this answers
+
+  /// An acquisition or a renewal found it owned by the contender itself, but under another version
+  /// than it may be changed under.
+  bool refused = false;
 };
 
 /// One connection. It throws `Error`, and nothing else, when something goes wrong: `timeout` where

@@ -37,4 +37,11 @@ engine::LeaseRecord record_of(const Row& row) {
   return record;
 }
 
+bool refuses(const Row& unchanged, Change change, const Ask& ask) noexcept {
+  const bool owned =
+      unchanged.owner_id == ask.contender_id && unchanged.transition_at >= unchanged.now;
+  if (!ask.version || !owned || change == Change::release) return false;
+  return change == Change::acquire || unchanged.version > *ask.version;
+}
+
 }  // namespace simba::sql

@@ -9,4 +9,7 @@ namespace simba::sql {
 /// which only a foreign hand can have written, are brought into bounds.
 engine::LeaseRecord record_of(const Row& row);
 
+/// What `Row::refused` is of a row that the ask has not changed, as it is after that.
+bool refuses(const Row& unchanged, Change change, const Ask& ask) noexcept;
+
 }  // namespace simba::sql

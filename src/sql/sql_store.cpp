@@ -13,6 +13,7 @@
 #include "simba/core/fork_guard.hpp"
 #include "simba/engine/lease_service_factory.hpp"
 #include "sql/change_watcher.hpp"
+#include "sql/claims.hpp"
 #include "sql/rows.hpp"
 #include "sql/sql_plan.hpp"
 #include "sql/statement_pool.hpp"
@@ -104,25 +105,32 @@ class SqlStore final : public engine::LeaseStore, public std::enable_shared_from
   }
 
   void acquire(const LeaseRequest& request, AnswerHandler handler) override {
-    change(Change::acquire, request, std::nullopt, std::move(handler));
+    change(Change::acquire, request, 0, std::move(handler));
   }
 
   void guard(const LeaseRequest& request, AnswerHandler handler) override {
-    change(Change::guard, request, std::nullopt, std::move(handler));
+    change(Change::guard, request, 0, std::move(handler));
   }
 
   // There is no queue to leave, so without a token there is nothing but to see who owns it, once an
   // acquisition that may still be under way is answered.
   void release(const LeaseRequest& request, FencingToken token, AnswerHandler handler) override {
-    if (token == 0) {
-      look(request.mutex, request.contender_id, std::move(handler));
-    } else {
+    if (token != 0) {
       change(Change::release, request, token, std::move(handler));
+      return;
     }
+    pool_->look(request.mutex, request.contender_id,
+                [claims = claims_, request,
+                 then = std::move(handler)](const Result<std::optional<Row>>& result) {
+                  then(claims->answered(Change::release, request, result, answer_of(result)));
+                });
   }
 
   void retrieve(const LeaseRequest& request, AnswerHandler handler) override {
-    look(request.mutex, {}, std::move(handler));
+    pool_->look(request.mutex, {},
+                [then = std::move(handler)](const Result<std::optional<Row>>& result) {
+                  then(answer_of(result));
+                });
   }
 
   std::unique_ptr<engine::Watch> watch(const LeaseRequest& request,
@@ -141,14 +149,7 @@ class SqlStore final : public engine::LeaseStore, public std::enable_shared_from
   }
 
  private:
-  void look(const std::string& mutex, const std::string& contender_id, AnswerHandler handler) {
-    pool_->look(mutex, contender_id,
-                [then = std::move(handler)](const Result<std::optional<Row>>& result) {
-                  then(answer_of(result));
-                });
-  }
-
-  void change(Change change, const LeaseRequest& request, std::optional<FencingToken> version,
+  void change(Change change, const LeaseRequest& request, FencingToken token,
               AnswerHandler handler) {
     if (const auto error = refusal(request, name_limits())) {
       handler(*error);
@@ -160,12 +161,12 @@ class SqlStore final : public engine::LeaseStore, public std::enable_shared_from
                    .contender_id = request.contender_id,
                    .ttl = request.ttl,
                    .transition = request.transition,
-                   .version = version},
-                  [change, mutex = request.mutex, hub = hub_, asked_at = runtime_->clock->now(),
+                   .version = claims_->sending(change, request, token)},
+                  [change, request, claims = claims_, hub = hub_, asked_at = runtime_->clock->now(),
                    then = std::move(handler)](const Result<std::optional<Row>>& result) {
                     const LeaseAnswer answer = answer_of(result, change);
-                    then(answer);
-                    tell(*hub, mutex, answer, asked_at);
+                    then(claims->answered(change, request, result, answer));
+                    tell(*hub, request.mutex, answer, asked_at);
                   });
   }
 
@@ -199,6 +200,7 @@ class SqlStore final : public engine::LeaseStore, public std::enable_shared_from
     lock.unlock();
     watcher.reset();
     finish();
+    claims_->forget_all();
   }
 
   // constant after construction
@@ -207,6 +209,7 @@ class SqlStore final : public engine::LeaseStore, public std::enable_shared_from
   const bool sees_gone_owners_;
   const std::shared_ptr<StatementPool> pool_;
   const std::shared_ptr<WatchHub> hub_;
+  const std::shared_ptr<Claims> claims_ = std::make_shared<Claims>();
   const ForkGuard fork_guard_;
 
   std::mutex mutex_;

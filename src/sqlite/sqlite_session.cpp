@@ -9,6 +9,8 @@
 
 #include <fmt/format.h>
 
+#include "sql/rows.hpp"
+
 namespace simba::sqlite {
 
 using sql::Ask;
@@ -45,6 +47,21 @@ std::vector<std::string> mutexes_of(std::span<const Ask> asks) {
   mutexes.reserve(asks.size());
   for (const Ask& ask : asks) mutexes.push_back(ask.mutex);
   return mutexes;
+}
+
+Statement& bind_version(Statement& statement, int parameter, const Ask& ask) {
+  return ask.version ? statement.bind(parameter, static_cast<std::int64_t>(*ask.version))
+                     : statement.bind_null(parameter);
+}
+
+/// The rows that the asks have not changed.
+std::vector<Row> refused(Change change, std::span<const Ask> asks, std::vector<Row> unchanged) {
+  for (Row& row : unchanged) {
+    row.refused = std::any_of(asks.begin(), asks.end(), [&](const Ask& ask) {
+      return ask.mutex == row.mutex && sql::refuses(row, change, ask);
+    });
+  }
+  return unchanged;
 }
 
 }  // namespace
@@ -120,7 +137,7 @@ std::vector<Row> SqliteSession::change(Change change, std::span<const Ask> asks,
                                        LocalTime deadline) {
   connection_->set_deadline(deadline);
   const auto mutexes = mutexes_of(asks);
-  std::unordered_map<std::string, std::string> gone;  // the marks of owners that are gone
+  std::unordered_map<std::string, Marks> marks;
   if (change == Change::acquire) {
     // What can not be had is found out by reading, which gets in nobody's way.
     auto found = read(mutexes);
@@ -129,9 +146,12 @@ std::vector<Row> SqliteSession::change(Change change, std::span<const Ask> asks,
       const auto ask = std::find_if(asks.begin(), asks.end(),
                                     [&](const Ask& a) { return a.mutex == one.row.mutex; });
       if (ask != asks.end() && !may_take(one, *ask)) ++held;
-      if (is_gone(one)) gone.emplace(one.row.mutex, one.liveness);
+      if (is_gone(one)) marks[one.row.mutex].gone = one.liveness;
+      if (ask != asks.end() && is_alive_elsewhere(one, *ask)) {
+        marks[one.row.mutex].alive = one.liveness;
+      }
     }
-    if (held == asks.size()) return shown(std::move(found));
+    if (held == asks.size()) return refused(change, asks, shown(std::move(found)));
   }
   set_durability(change == Change::acquire ? Durability::at_once : Durability::soon);
   Transaction transaction{*connection_};
@@ -140,48 +160,48 @@ std::vector<Row> SqliteSession::change(Change change, std::span<const Ask> asks,
   std::vector<Found> found;
   std::vector<std::string> unchanged;
   for (const Ask& ask : asks) {
-    const auto mark = gone.find(ask.mutex);
-    if (auto row = run_change(change, ask, mark == gone.end() ? std::string{} : mark->second)) {
+    if (auto row = run_change(change, ask, marks[ask.mutex])) {
       found.push_back(std::move(*row));
     } else {
       unchanged.push_back(ask.mutex);
     }
   }
-  if (!unchanged.empty()) std::ranges::move(read(unchanged), std::back_inserter(found));
+  std::vector<Row> rows = shown(std::move(found));
+  if (!unchanged.empty()) {
+    std::ranges::move(refused(change, asks, shown(read(unchanged))), std::back_inserter(rows));
+  }
   transaction.commit();
-  return shown(std::move(found));
+  return rows;
 }
 
 std::optional<SqliteSession::Found> SqliteSession::run_change(Change change, const Ask& ask,
-                                                              const std::string& gone) {
+                                                              const Marks& marks) {
   const std::int64_t moment = now();
   const std::int64_t ttl_at = moment + ask.ttl.count();
   const std::int64_t transition_at = ttl_at + ask.transition.count();
   switch (change) {
     case Change::acquire:
-      return result_of(acquire_.bind(1, ask.mutex)
-                           .bind(2, ask.contender_id)
-                           .bind(3, moment)
-                           .bind(4, ttl_at)
-                           .bind(5, transition_at)
-                           .bind(6, liveness_->mark())
-                           .bind(7, gone));
+      acquire_.bind(1, ask.mutex)
+          .bind(2, ask.contender_id)
+          .bind(3, moment)
+          .bind(4, ttl_at)
+          .bind(5, transition_at)
+          .bind(6, liveness_->mark())
+          .bind(7, marks.gone)
+          .bind(9, marks.alive);
+      return result_of(bind_version(acquire_, 8, ask));
     case Change::guard:
-      return result_of(guard_.bind(1, ask.mutex)
-                           .bind(2, ask.contender_id)
-                           .bind(3, moment)
-                           .bind(4, ttl_at)
-                           .bind(5, transition_at));
+      guard_.bind(1, ask.mutex)
+          .bind(2, ask.contender_id)
+          .bind(3, moment)
+          .bind(4, ttl_at)
+          .bind(5, transition_at);
+      return result_of(bind_version(guard_, 6, ask));
     case Change::release:
       break;
   }
   release_.bind(1, ask.mutex).bind(2, ask.contender_id);
-  if (ask.version) {
-    release_.bind(3, static_cast<std::int64_t>(*ask.version));
-  } else {
-    release_.bind_null(3);
-  }
-  return result_of(release_);
+  return result_of(bind_version(release_, 3, ask));
 }
 
 std::optional<SqliteSession::Found> SqliteSession::result_of(Statement& statement) const {
@@ -221,9 +241,18 @@ bool SqliteSession::is_gone(const Found& found) const {
          liveness_->state_of(found.liveness) == Liveness::State::gone;
 }
 
+/// Its owner has the same contender id, and a mark that nobody but a living process can have.
+bool SqliteSession::is_alive_elsewhere(const Found& found, const Ask& ask) const {
+  return ask.version && found.row.owner_id == ask.contender_id &&
+         found.liveness != liveness_->mark() &&
+         liveness_->state_of(found.liveness) == Liveness::State::alive;
+}
+
 bool SqliteSession::may_take(const Found& found, const Ask& ask) const {
-  return found.row.transition_at < now() || found.row.owner_id == ask.contender_id ||
-         is_gone(found);
+  const bool own = found.row.owner_id == ask.contender_id &&
+                   (!ask.version || found.row.version == *ask.version) &&
+                   !is_alive_elsewhere(found, ask);
+  return found.row.transition_at < now() || own || is_gone(found);
 }
 
 std::vector<SqliteSession::Found> SqliteSession::read(std::span<const std::string> mutexes) {

@@ -37,6 +37,13 @@ class SqliteSession final : public sql::Session {
     std::string liveness;
   };
 
+  /// Of the owner of a row that is to be acquired, where its process is known to be gone, or to be
+  /// another one that is alive and uses the same contender id.
+  struct Marks {
+    std::string gone{};
+    std::string alive{};
+  };
+
   enum class Durability { at_once, soon };
 
   std::int64_t now() const;
@@ -44,11 +51,12 @@ class SqliteSession final : public sql::Session {
   void check_clock();
   void set_durability(Durability durability);
   bool is_gone(const Found& found) const;
+  bool is_alive_elsewhere(const Found& found, const sql::Ask& ask) const;
   bool may_take(const Found& found, const sql::Ask& ask) const;
   std::vector<Found> read(std::span<const std::string> mutexes);
   std::vector<sql::Row> shown(std::vector<Found> found) const;
   /// The row, if it was changed.
-  std::optional<Found> run_change(sql::Change change, const sql::Ask& ask, const std::string& gone);
+  std::optional<Found> run_change(sql::Change change, const sql::Ask& ask, const Marks& marks);
   std::optional<Found> result_of(Statement& statement) const;
   /// Throws Error `configuration` where a number is none, as a stranger may have written it.
   Found found_in(Statement& statement) const;

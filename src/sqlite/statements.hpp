@@ -4,22 +4,24 @@
 namespace simba::sqlite::statements {
 
 // ?2 contender, ?3 now, ?4 ttl_at, ?5 transition_at, ?6 mark of this process, ?7 the mark of an
-// owner whose process is gone, or ''
+// owner whose process is gone, or '', ?8 the version of a row of this contender, or NULL for any,
+// ?9 the mark of another process that is alive, or ''
 inline constexpr const char* acquire = R"(
 INSERT INTO simba_mutex (mutex, owner_id, acquired_at, ttl_at, transition_at, version, liveness)
 VALUES (?1, ?2, ?3, ?4, ?5, 1, ?6)
 ON CONFLICT (mutex) DO UPDATE SET
   owner_id = excluded.owner_id, acquired_at = excluded.acquired_at, ttl_at = excluded.ttl_at,
   transition_at = excluded.transition_at, version = version + 1, liveness = excluded.liveness
-WHERE transition_at < excluded.acquired_at OR owner_id = excluded.owner_id
+WHERE transition_at < excluded.acquired_at
+  OR (owner_id = excluded.owner_id AND (?8 IS NULL OR version = ?8) AND (liveness <> ?9 OR ?9 = ''))
   OR (liveness = ?7 AND ?7 <> '')
 RETURNING mutex, owner_id, acquired_at, ttl_at, transition_at, version, liveness)";
 
-// ?2 contender, ?3 now, ?4 ttl_at, ?5 transition_at
+// ?2 contender, ?3 now, ?4 ttl_at, ?5 transition_at, ?6 the greatest version, or NULL for any
 inline constexpr const char* guard = R"(
 UPDATE simba_mutex SET
   acquired_at = ?3, ttl_at = ?4, transition_at = ?5, version = version + 1
-WHERE mutex = ?1 AND owner_id = ?2 AND transition_at >= ?3
+WHERE mutex = ?1 AND owner_id = ?2 AND transition_at >= ?3 AND (?6 IS NULL OR version <= ?6)
 RETURNING mutex, owner_id, acquired_at, ttl_at, transition_at, version, liveness)";
 
 // ?2 contender, ?3 the version, or NULL for any

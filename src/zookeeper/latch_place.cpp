@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include <fmt/format.h>
-
 #include "zookeeper/latch.hpp"
 #include "zookeeper/node_names.hpp"
 #include "zookeeper/owner_search.hpp"
@@ -142,13 +140,12 @@ bool Latch::long_unwatched() {
   return true;
 }
 
+// A node with our id that is not ours is one of another session: of a former life of this
+// contender, which ends with that session, or of another process. It is never taken for ours.
 LeaseAnswer Latch::held_by_other() const {
-  if (owner_.owner_id != contender_id_) return owner_;
-  return Error{ErrorKind::unavailable,
-               fmt::format("ZooKeeper: another session holds the mutex under the same contender id "
-                           "[{}]: a former life of this one, which ends with its session, or "
-                           "another process; ids must differ",
-                           contender_id_)};
+  LeaseRecord owner = owner_;
+  owner.namesake = owner.owner_id == contender_id_;
+  return owner;
 }
 
 }  // namespace simba::zookeeper

@@ -12,9 +12,9 @@ int main(int argc, char** argv) {
   const auto memory = std::make_shared<simba::memory::MemoryStore>(simba::make_system_clock());
   simba::testkit::StoreUnderTest store;
   store.name = "Memory";
-  store.capabilities = {Capability::cut_off, Capability::prompt_hand_over,
+  store.capabilities = {Capability::cut_off,        Capability::prompt_hand_over,
                         Capability::fair_hand_over, Capability::slashes_in_names,
-                        Capability::exact_names};
+                        Capability::exact_names,    Capability::duplicate_ids};
   store.make_factory = [&](const std::string&, const ContentionOptions& options) {
     return simba::memory::make_memory_factory(
         {.contention = options, .store = memory, .runtime = {}});

@@ -19,7 +19,8 @@ inline testkit::StoreUnderTest mysql_store() {
   };
   testkit::StoreUnderTest store;
   store.capabilities = {Capability::separate_processes, Capability::cut_off,
-                        Capability::prompt_hand_over, Capability::slashes_in_names};
+                        Capability::prompt_hand_over, Capability::slashes_in_names,
+                        Capability::duplicate_ids};
   store.hand_over = std::chrono::milliseconds{300};
   store.make_factory = [=](const std::string& location, const ContentionOptions& contention) {
     return mysql::make_mysql_factory(options_of(location, contention));

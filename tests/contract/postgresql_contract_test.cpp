@@ -22,8 +22,8 @@ int main(int argc, char** argv) {
   simba::testkit::StoreUnderTest store;
   store.name = "PostgreSql";
   store.capabilities = {Capability::separate_processes, Capability::cut_off,
-                        Capability::prompt_hand_over, Capability::slashes_in_names,
-                        Capability::exact_names};
+                        Capability::prompt_hand_over,   Capability::slashes_in_names,
+                        Capability::exact_names,        Capability::duplicate_ids};
   store.set_up = [] { return to_string(simba::support::postgresql_location()); };
   store.make_factory = [](const std::string& location, const ContentionOptions& contention) {
     return simba::postgresql::make_postgresql_factory(options_of(location, contention));

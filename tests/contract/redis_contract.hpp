@@ -16,7 +16,8 @@ inline testkit::StoreUnderTest redis_store() {
   testkit::StoreUnderTest store;
   store.capabilities = {Capability::separate_processes, Capability::cut_off,
                         Capability::prompt_hand_over,   Capability::fair_hand_over,
-                        Capability::slashes_in_names,   Capability::exact_names};
+                        Capability::slashes_in_names,   Capability::exact_names,
+                        Capability::duplicate_ids};
   store.refuses_contender_id = [](std::string_view id) {
     return id.find("@@") != std::string_view::npos;
   };

@@ -15,8 +15,8 @@ int main(int argc, char** argv) {
   simba::testkit::StoreUnderTest store;
   store.name = "Sqlite";
   store.capabilities = {Capability::separate_processes, Capability::cut_off,
-                        Capability::prompt_hand_over, Capability::slashes_in_names,
-                        Capability::exact_names};
+                        Capability::prompt_hand_over,   Capability::slashes_in_names,
+                        Capability::exact_names,        Capability::duplicate_ids};
   store.set_up = [&] { return folder.emplace().path() / "simba.db"; };
   store.make_factory = [](const std::string& location, const ContentionOptions& options) {
     return simba::sqlite::make_sqlite_factory({.path = location, .sql = {.contention = options}});

@@ -69,8 +69,8 @@ inline testkit::StoreUnderTest zookeeper_store() {
   using testkit::Capability;
   testkit::StoreUnderTest store;
   store.capabilities = {Capability::separate_processes, Capability::cut_off,
-                        Capability::prompt_hand_over, Capability::fair_hand_over,
-                        Capability::exact_names};
+                        Capability::prompt_hand_over,   Capability::fair_hand_over,
+                        Capability::exact_names,        Capability::duplicate_ids};
   store.refuses_mutex = is_no_node_name;
   // Sessions end at ticks of the leader.
   store.end_of_lease = zookeeper_tick;

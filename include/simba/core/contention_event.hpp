@@ -9,7 +9,8 @@
 
 namespace simba {
 
-/// An attempt to acquire got no clear answer. The service tries again by itself.
+/// An attempt to acquire got no clear answer. The service tries again by itself, unless the error
+/// is of kind `duplicate_id`: then it stays out until it is stopped and started.
 struct AcquireFailed {
   Error error;
 };
@@ -26,9 +27,11 @@ struct AtRisk {
 };
 
 enum class LossReason {
-  expired,     ///< no renewal succeeded before the local deadline
-  taken_over,  ///< the store names another owner, or none
-  revoked,     ///< the store's session is gone
+  expired,       ///< no renewal succeeded before the local deadline
+  taken_over,    ///< the store names another owner, or none
+  revoked,       ///< the store's session is gone
+  duplicate_id,  ///< another process owns the mutex under the same contender id; the service stays
+                 ///< out until it is stopped and started
 };
 
 std::string_view to_string(LossReason reason) noexcept;

@@ -17,6 +17,7 @@ enum class ErrorKind {
   illegal_state,     ///< the call does not fit the present state of the object
   unsupported,       ///< this store, server or build can not do it
   configuration,     ///< a setting is wrong or missing
+  duplicate_id,      ///< another process uses the same contender id
   internal,          ///< a fault of ours, or a store that broke its contract
 };
 
@@ -39,6 +40,9 @@ class Error : public std::runtime_error {
  private:
   ErrorKind kind_;
 };
+
+/// Of kind `duplicate_id`, with what to do about it.
+Error duplicate_id_error(std::string_view contender_id);
 
 /// The mutex was not acquired in the time given.
 class TimeoutError : public Error {

@@ -23,7 +23,7 @@ struct Request {
   std::uint64_t id = 0;
   std::uint64_t epoch = 0;  ///< which ownership, or wait for one, it belongs to
   LocalTime sent_at{};      ///< from before it was sent
-  FencingToken token = 0;   ///< what a release gives back
+  FencingToken token = 0;   ///< what a release gives back, or an acquisition takes over
 };
 
 struct Start {};
@@ -80,6 +80,10 @@ struct Actions {
 /// The rule of safety that it keeps: a lease counts from before the request was sent, less margin
 /// and drift, and every step first checks that deadline. An error or a missing answer is unknown,
 /// not lost. A release goes out only after the contender's callbacks are over.
+///
+/// Namesakes: a mutex that is owned under our id by another is taken over, since that one may be a
+/// life of ours that has crashed. An owner that is taken over so stays out: the two would take
+/// turns for ever. So does a waiter that may not take over, when its namesake outlives its lease.
 class ContentionMachine {
  public:
   enum class Phase {
@@ -88,7 +92,7 @@ class ContentionMachine {
     owning,      ///< holds the lease and renews it
     draining,    ///< `on_released` runs; still renews when stopped, no longer after a loss
     expiring,    ///< stopped, and told not to give back what is held: it runs out
-    lapsed,      ///< lost, and told to stay out
+    lapsed,      ///< stays out: lost, and told so, or its id is used by another
     releasing,   ///< gives back what the store may have under our name
   };
 
@@ -146,6 +150,8 @@ class ContentionMachine {
                      Actions& actions);
   void held_by_other(const LeaseRecord& record, LocalTime counted_from, LocalTime now,
                      Actions& actions);
+  void held_by_namesake(const Answered& event, LocalTime now, Actions& actions);
+  void stay_out(LocalTime now, Actions& actions);
   bool extend(const LeaseRecord& record, LocalTime counted_from, Actions& actions);
   void request_failed(const Error& error, LocalTime now, Actions& actions);
 
@@ -162,6 +168,7 @@ class ContentionMachine {
   LocalTime renewal_after(LocalTime counted_from, std::chrono::milliseconds granted) const;
   void set_watching(bool wanted, Actions& actions);
   OwnerView own_view(const LeaseRecord& record) const;
+  bool names_us(const LeaseRecord& record) const noexcept;
   bool is_mine(const LeaseRecord& record) const noexcept;
 
   // constant after construction
@@ -185,6 +192,9 @@ class ContentionMachine {
   int failures_ = 0;                  // in a row
   bool asked_ = false;                // the store may name us, as owner or as a waiter
   bool hinted_ = false;               // a hint came while a request was in flight
+  bool barred_ = false;               // in this life: another uses our id
+  FencingToken takes_over_ = 0;       // of a namesake, which has crashed or not
+  std::optional<LocalTime> namesake_proven_{};  // alive, when it is still there at that time
   bool watching_ = false;
 
   bool lease_held_ = false;      // owning, draining after Stop, or expiring

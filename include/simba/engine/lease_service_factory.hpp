@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <memory>
 
 #include "simba/core/fork_guard.hpp"
@@ -43,6 +44,7 @@ class LeaseServiceFactory final : public MutexServiceFactory {
   const std::shared_ptr<const ContentionPlan> plan_;
   const std::chrono::nanoseconds renew_phase_;
   const std::shared_ptr<Successions> successions_;
+  const std::uint64_t instance_;  // by which a store tells its contenders from namesakes
   const ForkGuard fork_guard_;
 };
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -23,6 +24,11 @@ struct LeaseRecord {
   std::chrono::milliseconds ttl_left{0};         ///< on the store's clock when it answered
   std::chrono::milliseconds transition_left{0};  ///< the same, until anyone else may acquire
   FencingToken fencing_token = 0;
+
+  /// The owner has the contender id of whoever asks, but is another: another process, perhaps one
+  /// that has crashed. Only in answers to acquire, guard and release, and only where the store is
+  /// sure.
+  bool namesake = false;
 
   /// A local moment that surely came before the store decided. A store sets it where the moment
   /// before the request was sent does not serve: in notices, and where no request went out.
@@ -50,6 +56,13 @@ struct LeaseRequest {
   std::string contender_id;
   std::chrono::milliseconds ttl{0};
   std::chrono::milliseconds transition{0};
+
+  /// The factory that asks; 0: it does not say. A store that can keep it beside the owner knows by
+  /// it who is a namesake.
+  std::uint64_t instance = 0;
+
+  /// For an acquisition: the token of the namesake that is to be taken over; 0: of none.
+  FencingToken takes_over = 0;
 };
 
 /// Something that a store tells unasked.
@@ -117,10 +130,15 @@ class LeaseStore {
   /// Makes the contender the owner if the mutex is free, its lease is over, or the contender is the
   /// owner already (a reply was lost, or it has been started anew). A grant begins a full lease and
   /// has a fencing token greater than every earlier one of this mutex. Answers with the owner.
+  ///
+  /// A store that tells namesakes apart grants what a namesake owns only where the request takes
+  /// over its very token. So what a process that has crashed had under way takes nothing from the
+  /// one that came after it under the same id. It need not grant at all while it knows that the
+  /// namesake is alive.
   virtual void acquire(const LeaseRequest& request, AnswerHandler handler) = 0;
 
-  /// Begins the lease anew if the contender is still the owner and its lease is not over. The token
-  /// stays or grows. Answers with the owner, whoever that is.
+  /// Begins the lease anew if the contender is still the owner and its lease is not over; not that
+  /// of a namesake. The token stays or grows. Answers with the owner, whoever that is.
   virtual void guard(const LeaseRequest& request, AnswerHandler handler) = 0;
 
   /// Frees the mutex, or passes it to the next waiter, if the contender owns it under exactly this

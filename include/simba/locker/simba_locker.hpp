@@ -16,6 +16,9 @@ namespace simba {
 /// Not guaranteed: that the lock is still held when the next line runs. A process can be paused at
 /// any point. Give `fencing_token()` to the resource that you protect, and watch `lost()`.
 ///
+/// When another process uses the same contender id, the one of the two that notices loses the lock,
+/// and every further acquire of that instance throws Error (duplicate_id).
+///
 /// Threads: `close()`, `unlock()` and the queries may be called from any thread. An instance is one
 /// lock: a second acquire, from whichever thread, throws until `close()`. Making an instance and
 /// acquiring start no thread.

@@ -23,6 +23,7 @@ enum class Capability {
   fair_hand_over,      ///< waiters get the mutex in the order in which they came
   slashes_in_names,    ///< names may hold '/'; without it they must be refused
   exact_names,         ///< names that differ in case, accent or trailing space alone are different
+  duplicate_ids,       ///< of two contenders that use one id at the same time, one notices
 };
 
 /// The capability in words, e.g. "prompt hand-over".

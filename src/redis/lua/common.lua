@@ -2,14 +2,18 @@
 --
 -- The keys of a mutex m, in the order in which a script gets those that it needs:
 --   simba:{m}            string, the owner's id; expires with the lease   (the JVM library's, too)
---   simba:{m}:fence      hash of our newest acquisition: owner, token, ttl, transition
+--   simba:{m}:fence      hash of our newest acquisition: owner, token, ttl, transition, instance
 --   simba:{m}:contender  sorted set of all who wait, by second            (the JVM library's, too)
 --   simba:{m}:line       sorted set of those among them that are ours, by microsecond
---   simba:{m}:waiters    hash of the same: id -> '<inbox> <number> <ttl> <transition>', where the
---                        inbox is '-' as long as the waiter does not listen
+--   simba:{m}:waiters    hash of the same: id -> '<inbox> <number> <ttl> <transition> <instance>',
+--                        where the inbox is '-' as long as the waiter does not listen
 --
--- Each script answers { owner or '', token, ms left, ttl, transition, seconds, microseconds }, the
--- last two being the server's time. The token is '0' where the owner is not one of ours.
+-- The instance is a random number of the process, or more exactly of its factory. By it an owner is
+-- told from another one with the same id. '0' tells nothing.
+--
+-- Each script answers { owner or '', token, ms left, ttl, transition, seconds, microseconds,
+-- instance }, where seconds and microseconds are the server's time. The token is '0' where the owner
+-- is not one of ours.
 
 local lock, fence, queue, line, waiters = unpack(KEYS)
 local time = redis.call('TIME')
@@ -23,26 +27,32 @@ local function next_token(last)
   return string.format('%.0f', math.max((tonumber(last) or 0) + 1, now))
 end
 
-local function held(owner, token, left, ttl, transition)
-  return { owner, token, left, tonumber(ttl), tonumber(transition), time[1], time[2] }
+local function held(owner, token, left, ttl, transition, instance)
+  return { owner, token, left, tonumber(ttl), tonumber(transition), time[1], time[2], instance }
 end
 
 local function free()
-  return { '', '0', 0, 0, 0, time[1], time[2] }
+  return { '', '0', 0, 0, 0, time[1], time[2], '0' }
 end
 
 -- Our newest acquisition. Its token is the last one, whoever owns the mutex now.
 local function last_acquisition()
-  local found = redis.call('HMGET', fence, 'owner', 'token', 'ttl', 'transition')
-  return { owner = found[1], token = found[2], ttl = found[3], transition = found[4] }
+  local found = redis.call('HMGET', fence, 'owner', 'token', 'ttl', 'transition', 'instance')
+  return { owner = found[1], token = found[2], ttl = found[3], transition = found[4],
+    instance = found[5] or '0' }
+end
+
+-- True where the newest acquisition is of another process with that very id.
+local function is_namesake(last, id, instance)
+  return last.owner == id and last.instance ~= instance and last.instance ~= '0' and instance ~= '0'
 end
 
 local function held_by(owner, last)
   local left = redis.call('PTTL', lock)
   if last.owner ~= owner then
-    return held(owner, '0', left, 0, 0)
+    return held(owner, '0', left, 0, 0, '0')
   end
-  return held(owner, last.token, left, last.ttl, last.transition)
+  return held(owner, last.token, left, last.ttl, last.transition, last.instance)
 end
 
 local function keep_fence(lease)
@@ -51,14 +61,15 @@ end
 
 -- Lets `tell` tell whom it concerns, and makes it so. What may be refused comes first: a script that
 -- fails half-way must not leave an owner behind that does not know it.
-local function make_owner(id, ttl, transition, last, tell)
+local function make_owner(id, ttl, transition, instance, last, tell)
   local lease = ttl + transition
   local token = next_token(last.token)
-  redis.call('HSET', fence, 'owner', id, 'token', token, 'ttl', ttl, 'transition', transition)
+  redis.call('HSET', fence, 'owner', id, 'token', token, 'ttl', ttl, 'transition', transition,
+    'instance', instance)
   keep_fence(lease)
   tell(token)
   redis.call('SET', lock, id, 'PX', string.format('%.0f', lease))
-  return held(id, token, lease, ttl, transition)
+  return held(id, token, lease, ttl, transition, instance)
 end
 
 -- True where someone listens on the inbox at this very server. In a cluster a message would reach

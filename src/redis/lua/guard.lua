@@ -1,10 +1,11 @@
--- Begins the lease anew if the contender is the owner. With an empty id it only tells who is.
--- ARGV: id, ttl, transition
+-- Begins the lease anew if the contender is the owner, and no namesake of it. With an empty id it only
+-- tells who is.
+-- ARGV: id, ttl, transition, instance
 --
 -- It touches no more than the two keys that exist while the mutex is owned, and sets nothing but
 -- their expiry: so it works while a cluster moves the slot, and on a server that is out of memory.
 
-local id, ttl, transition = unpack(ARGV)
+local id, ttl, transition, instance = unpack(ARGV)
 
 local owner = redis.call('GET', lock)
 if not owner then
@@ -15,8 +16,11 @@ local last = last_acquisition()
 if id == '' or owner ~= id then
   return held_by(owner, last)
 end
+if is_namesake(last, id, instance) then
+  return held_by(owner, last)
+end
 if last.owner ~= id then  -- the fence was evicted or deleted
-  return make_owner(id, ttl, transition, last, function() end)
+  return make_owner(id, ttl, transition, instance, last, function() end)
 end
 
 local lease = ttl + transition
@@ -25,4 +29,4 @@ keep_fence(lease)
 if last.ttl ~= ttl or last.transition ~= transition then
   redis.call('HSET', fence, 'ttl', ttl, 'transition', transition)
 end
-return held(id, last.token, lease, ttl, transition)
+return held(id, last.token, lease, ttl, transition, last.instance)

@@ -11,11 +11,12 @@ local id, token, releases, servers = unpack(ARGV)
 local last = last_acquisition()
 
 local function grant(who, waiter)
-  local inbox, number, ttl, transition = string.match(waiter, '^(%S+) (%d+) (%d+) (%d+)$')
+  local inbox, number, ttl, transition, instance =
+    string.match(waiter, '^(%S+) (%d+) (%d+) (%d+) (%d+)$')
   if not inbox or not is_heard(inbox) then
     return nil
   end
-  return make_owner(who, ttl, transition, last, function(its_token)
+  return make_owner(who, ttl, transition, instance, last, function(its_token)
     local at = string.format('%.0f', math.floor(now / 1000))
     redis.call('PUBLISH', lock, 'acquired@@' .. who)
     redis.call('PUBLISH', inbox,

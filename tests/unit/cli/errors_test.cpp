@@ -14,6 +14,7 @@ TEST(CliErrors, EveryKindHasTheExitCodeThatIsDocumented) {
   EXPECT_EQ(to_int(exit_code_of(ErrorKind::invalid_argument)), 64);
   EXPECT_EQ(to_int(exit_code_of(ErrorKind::configuration)), 78);
   EXPECT_EQ(to_int(exit_code_of(ErrorKind::unsupported)), 78);
+  EXPECT_EQ(to_int(exit_code_of(ErrorKind::duplicate_id)), 78);
   EXPECT_EQ(to_int(exit_code_of(ErrorKind::illegal_state)), 70);
   EXPECT_EQ(to_int(exit_code_of(ErrorKind::internal)), 70);
 }

@@ -12,7 +12,7 @@ const std::vector<ErrorKind> all_kinds{
     ErrorKind::unavailable,    ErrorKind::timeout,     ErrorKind::in_doubt,
     ErrorKind::authentication, ErrorKind::permission,  ErrorKind::invalid_argument,
     ErrorKind::illegal_state,  ErrorKind::unsupported, ErrorKind::configuration,
-    ErrorKind::internal,
+    ErrorKind::duplicate_id,   ErrorKind::internal,
 };
 
 TEST(ErrorKind, HasANameOfItsOwnForEachKind) {

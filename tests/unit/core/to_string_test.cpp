@@ -18,6 +18,7 @@ TEST(LossReason, IsWrittenInWords) {
   EXPECT_EQ(to_string(LossReason::expired), "expired");
   EXPECT_EQ(to_string(LossReason::taken_over), "taken over");
   EXPECT_EQ(to_string(LossReason::revoked), "revoked");
+  EXPECT_EQ(to_string(LossReason::duplicate_id), "duplicate id");
   EXPECT_EQ(to_string(static_cast<LossReason>(99)), "unknown");
 }
 

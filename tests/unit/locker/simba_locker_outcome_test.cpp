@@ -123,6 +123,31 @@ TEST_F(LockerOutcome, OtherEventsAreNoAnswer) {
   EXPECT_THROW(locker_.acquire(1s), TimeoutError);
 }
 
+TEST_F(LockerOutcome, AnIdThatAnotherProcessUsesIsAnErrorAlsoForEveryLaterAcquire) {
+  const auto kind_of = [&] {
+    try {
+      locker_.acquire();
+      return ErrorKind::internal;
+    } catch (const Error& error) {
+      EXPECT_THAT(error.what(), HasSubstr("also used by another process"));
+      return error.kind();
+    }
+  };
+  while_waiting([&] { service().contender().on_event(AcquireFailed{duplicate_id_error("me")}); });
+  EXPECT_EQ(kind_of(), ErrorKind::duplicate_id);
+  EXPECT_TRUE(stopped());
+  EXPECT_EQ(kind_of(), ErrorKind::duplicate_id);
+}
+
+TEST_F(LockerOutcome, AfterALossToItsOwnIdItNeverTakesTurnsWithTheOther) {
+  while_waiting([&] { service().grant(5); });
+  locker_.acquire();
+  service().contender().on_event(OwnershipLost{LossReason::duplicate_id, 5});
+  locker_.close();
+  EXPECT_THAT([&] { locker_.acquire(1s); },
+              testing::ThrowsMessage<Error>(HasSubstr("also used by another process")));
+}
+
 TEST_F(LockerOutcome, TryAcquireIsTrueWhenGranted) {
   while_waiting([&] { service().grant(5); });
   EXPECT_TRUE(locker_.try_acquire());

@@ -43,9 +43,10 @@ TEST(MySqlStatements, HoldNoNameOrIdInTheClear) {
   EXPECT_THAT(texts[0], HasSubstr("x'61276222635c3b202d2d20'"));
 }
 
-TEST(MySqlStatements, AChangeIsAnUpdateAndALookInOneText) {
+TEST(MySqlStatements, AChangeIsAnUpdateBetweenTwoLooksInOneText) {
   const std::string text = statements::change(Change::acquire, hostile);
-  EXPECT_THAT(text, StartsWith("UPDATE simba_mutex FORCE INDEX (PRIMARY) SET "));
+  EXPECT_THAT(text, StartsWith("SELECT mutex,owner_id,"));
+  EXPECT_THAT(text, HasSubstr(";UPDATE simba_mutex FORCE INDEX (PRIMARY) SET "));
   EXPECT_THAT(text, HasSubstr(";SELECT mutex,owner_id,"));
   EXPECT_THAT(text, Not(HasSubstr("CASE")));
 }
@@ -57,7 +58,12 @@ TEST(MySqlStatements, ABatchGivesEachMutexItsOwnOwnerAndToken) {
   EXPECT_THAT(statements::change(Change::acquire, two),
               HasSubstr("WHEN x'61' THEN _utf8mb4 x'78' WHEN x'62' THEN _utf8mb4 x'79' END"));
   EXPECT_THAT(statements::change(Change::release, two),
-              HasSubstr("WHEN x'61' THEN 7 WHEN x'62' THEN version END"));
+              HasSubstr("version=CASE CAST(CONVERT(mutex USING utf8mb4) AS BINARY) WHEN x'61' "
+                        "THEN 7 WHEN x'62' THEN version END"));
+  EXPECT_THAT(statements::change(Change::release, two), StartsWith("UPDATE "));
+  EXPECT_THAT(statements::change(Change::guard, two),
+              HasSubstr("version<=CASE CAST(CONVERT(mutex USING utf8mb4) AS BINARY) WHEN x'61' "
+                        "THEN 7 WHEN x'62' THEN version END"));
 }
 
 TEST(MySqlStatements, TheLockWaitIsHalfTheStatementTimeOutAndASecondAtLeast) {

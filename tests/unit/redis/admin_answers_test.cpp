@@ -53,7 +53,7 @@ TEST(RedisAdminAnswers, KnowTheMutexOfAKey) {
 TEST(RedisAdminAnswers, HaveTheLastTokenOfAFreeMutex) {
   const std::array<Reply, 2> replies{
       array_reply({text_reply(""), text_reply("0"), integer_reply(0), integer_reply(0),
-                   integer_reply(0), text_reply("1700000000"), text_reply("0")}),
+                   integer_reply(0), text_reply("1700000000"), text_reply("0"), text_reply("0")}),
       text_reply("41")};
   const auto entry = entry_in(replies, "m");
   EXPECT_EQ(entry.owner_id, "");

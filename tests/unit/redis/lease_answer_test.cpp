@@ -17,9 +17,10 @@ const engine::LeaseRequest request{
     .mutex = "m", .contender_id = "me", .ttl = 10s, .transition = 6s};
 
 Reply answer(const std::string& owner, const std::string& token, std::int64_t left,
-             std::int64_t ttl, std::int64_t transition) {
+             std::int64_t ttl, std::int64_t transition, const std::string& instance = "0") {
   return array_reply({text_reply(owner), text_reply(token), integer_reply(left), integer_reply(ttl),
-                      integer_reply(transition), text_reply("1700000000"), text_reply("123456")});
+                      integer_reply(transition), text_reply("1700000000"), text_reply("123456"),
+                      text_reply(instance)});
 }
 
 engine::LeaseRecord record_of(const Reply& reply) {
@@ -76,6 +77,20 @@ TEST(RedisLeaseAnswer, NoLeaseBeginsBeforeTheEpoch) {
   EXPECT_EQ(record_of(reply).lease.acquired_at, StoreTime{});
 }
 
+TEST(RedisLeaseAnswer, AnOwnerWithOurIdAndAnotherInstanceIsANamesake) {
+  engine::LeaseRequest ours = request;
+  ours.instance = 5;
+  const auto is_namesake = [&](const std::string& owner, const std::string& instance) {
+    const auto parsed = parse_lease_answer(answer(owner, "7", 1, 1, 1, instance), ours);
+    return parsed.record() != nullptr && parsed.record()->namesake;
+  };
+  EXPECT_TRUE(is_namesake("me", "6"));
+  EXPECT_FALSE(is_namesake("me", "5"));
+  EXPECT_FALSE(is_namesake("me", "0")) << "one that does not tell";
+  EXPECT_FALSE(is_namesake("you", "6"));
+  EXPECT_FALSE(record_of(answer("me", "7", 1, 1, 1, "6")).namesake) << "we do not tell";
+}
+
 TEST(RedisLeaseAnswer, AnythingElseIsAnErrorAndNoCrash) {
   auto too_short = answer("you", "1", 1, 1, 1);
   too_short.elements.pop_back();
@@ -90,7 +105,8 @@ TEST(RedisLeaseAnswer, AnythingElseIsAnErrorAndNoCrash) {
   for (const Reply& reply :
        {Reply{}, status_reply("OK"), text_reply("you"), array_reply({}), too_short, no_text,
         no_number, no_time, far_future, answer("you", "-1", 1, 1, 1), answer("you", "1x", 1, 1, 1),
-        answer("you", "99999999999999999999", 1, 1, 1), answer("you", "1", -2, 1, 1)}) {
+        answer("you", "99999999999999999999", 1, 1, 1), answer("you", "1", -2, 1, 1),
+        answer("you", "1", 1, 1, 1, "-1")}) {
     const auto parsed = parse_lease_answer(reply, request);
     ASSERT_NE(parsed.error(), nullptr);
     EXPECT_EQ(parsed.error()->kind(), ErrorKind::internal);

@@ -28,7 +28,7 @@ using Kind = ScriptRequest::Kind;
 Reply owned_by(const std::string& owner, const std::string& token = "7") {
   return array_reply({text_reply(owner), text_reply(token), integer_reply(16'000),
                       integer_reply(10'000), integer_reply(6'000), text_reply("1700000000"),
-                      text_reply("0")});
+                      text_reply("0"), text_reply("0")});
 }
 
 /// What a node says of the slot of mutex "m".
@@ -92,10 +92,10 @@ TEST_F(RedisScriptRequest, NamesTheScriptByItsHashAndEveryKeyItTouches) {
   EXPECT_THAT(at(7000).take_sent(),
               ElementsAre("EVALSHA " + hash_of(Script::acquire) +
                           " 5 simba:{m} simba:{m}:fence simba:{m}:contender simba:{m}:line "
-                          "simba:{m}:waiters me 10000 6000 - 0"));
+                          "simba:{m}:waiters me 10000 6000 - 0 0 0"));
   send(Kind::guard);
   EXPECT_THAT(at(7000).take_sent(), ElementsAre("EVALSHA " + hash_of(Script::guard) +
-                                                " 2 simba:{m} simba:{m}:fence me 10000 6000"));
+                                                " 2 simba:{m} simba:{m}:fence me 10000 6000 0"));
   send(Kind::release, 7);
   EXPECT_THAT(at(7000).take_sent(),
               ElementsAre("EVALSHA " + hash_of(Script::release) +
@@ -103,7 +103,7 @@ TEST_F(RedisScriptRequest, NamesTheScriptByItsHashAndEveryKeyItTouches) {
                           "simba:{m}:waiters me 7 simba:releases:{m} single"));
   send(Kind::retrieve);
   EXPECT_THAT(at(7000).take_sent(), ElementsAre("EVALSHA " + hash_of(Script::guard) +
-                                                " 2 simba:{m} simba:{m}:fence  0 0"));
+                                                " 2 simba:{m} simba:{m}:fence  0 0 0"));
 }
 
 TEST_F(RedisScriptRequest, SendsTheWholeScriptToAServerThatDoesNotKnowIt) {

@@ -183,8 +183,9 @@ TEST_F(ZooKeeperStoreTest, AnOwnerUnderTheSameIdInAnotherSessionIsNotTakenForOur
   take("children").listed(Code::ok, {name(own), "_c_a-latch-0000000001"});
   take("get").created(Code::ok, "me", stat(101, 5));
   ASSERT_THAT(*answers, SizeIs(1));
-  ASSERT_NE(answers->front().error(), nullptr);
-  EXPECT_THAT(answers->front().error()->what(), HasSubstr("same contender id [me]"));
+  ASSERT_NE(answers->front().record(), nullptr);
+  EXPECT_EQ(answers->front().record()->owner_id, "me");
+  EXPECT_TRUE(answers->front().record()->namesake);
 }
 
 TEST_F(ZooKeeperStoreTest, ClosingAnswersWhatWaitsAndEndsTheSession) {
