@@ -29,9 +29,15 @@ void Candidate::notify_owner(const MutexState& state) {
 }
 
 void Candidate::on_event(const ContentionEvent& event) {
-  if (const auto* failed = std::get_if<AcquireFailed>(&event)) {
+  const auto* failed = std::get_if<AcquireFailed>(&event);
+  const auto* lost = std::get_if<OwnershipLost>(&event);
+  {
     const std::lock_guard lock{mutex_};
-    news_.error = failed->error;
+    if (failed != nullptr) {
+      news_.error = failed->error;
+      if (failed->error.kind() == ErrorKind::duplicate_id) news_.duplicate_id = true;
+    }
+    if (lost != nullptr && lost->reason == LossReason::duplicate_id) news_.duplicate_id = true;
   }
   wake_up_.wake();
 }

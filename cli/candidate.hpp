@@ -23,6 +23,7 @@ class Candidate final : public AbstractMutexContender {
     bool answered = false;         ///< the store has told us something
     std::string owner{};           ///< who owns it, as far as we know; empty: nobody
     std::optional<Error> error{};  ///< of the last attempt, unless an answer came since
+    bool duplicate_id = false;     ///< another process uses our id, so we have lost or given up
   };
 
   /// Readable when there may be news.

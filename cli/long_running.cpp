@@ -19,13 +19,19 @@ void LongRunning::answered(const MutexContender& contender, const MutexState& st
   wake_up_.wake();
 }
 
-void LongRunning::note(const ContentionEvent& event) {
+void LongRunning::note(const MutexContender& contender, const ContentionEvent& event) {
   const auto* failed = std::get_if<AcquireFailed>(&event);
-  if (failed == nullptr || failed->error.passes()) return;
+  const auto* lost = std::get_if<OwnershipLost>(&event);
+  std::optional<Error> error;
+  if (failed != nullptr && !failed->error.passes()) error = failed->error;
+  if (lost != nullptr && lost->reason == LossReason::duplicate_id) {
+    error = duplicate_id_error(contender.contender_id());
+  }
+  if (!error) return;
   {
     const std::lock_guard lock{mutex_};
-    if (answered_) return;
-    refusal_ = to_failure(failed->error);
+    if (answered_ && error->kind() != ErrorKind::duplicate_id) return;
+    refusal_ = to_failure(*error);
   }
   wake_up_.wake();
 }

@@ -16,7 +16,7 @@ namespace simba::cli {
 
 /// How a command that runs for ever comes to its end: by a signal, or since the store refuses us
 /// before it has let us in even once (a wrong password does not get right by waiting), or since the
-/// owner is a simba that we run inside.
+/// owner is a simba that we run inside, or since another process uses the same contender id.
 ///
 /// Threads: `answered` and `failed` may be called from any thread.
 class LongRunning {
@@ -25,7 +25,7 @@ class LongRunning {
   void answered(const MutexContender& contender, const MutexState& state);
 
   /// Notes a failure that does not pass.
-  void note(const ContentionEvent& event);
+  void note(const MutexContender& contender, const ContentionEvent& event);
 
   /// Lets `wait_for_end` look.
   void wake() const noexcept { wake_up_.wake(); }

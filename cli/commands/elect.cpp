@@ -91,7 +91,7 @@ class Leader final : public AbstractMutexContender {
     MutexContender::notify_owner(state);
   }
 
-  void on_event(const ContentionEvent& event) override { life_.note(event); }
+  void on_event(const ContentionEvent& event) override { life_.note(*this, event); }
 
   void on_acquired(const MutexState& /*state*/) override {
     const std::string_view event = "acquired";
@@ -144,7 +144,7 @@ class Leader final : public AbstractMutexContender {
     const auto grace = [this] {
       return service_->lease_left() > 0s ? patience_with_hook : kill_after(plan_);
     };
-    return run_attended(program(hooks_.on_acquired.value_or(""), event),
+    return run_attended(program(*hooks_.on_acquired, event),
                         {.lease_end = lease_end,
                          .kill_after = kill_after(plan_),
                          .stop = service_->lost(),
@@ -197,8 +197,7 @@ class Leader final : public AbstractMutexContender {
       if (end.started || !end.child.unguarded) return end;
     }
     // Its guardian was killed, or there was none to be had.
-    return run_attended(program(hooks_.on_released.value_or(""), lost ? "lost" : "released"),
-                        attendance);
+    return run_attended(program(*hooks_.on_released, lost ? "lost" : "released"), attendance);
   }
 
   /// What the mutex protects may still be in use here.

@@ -6,6 +6,7 @@
 //   running    CMD ends: what it left in its group is ended too, then release, its exit code.
 //              Signals: to the whole group. CMD stops by job control: so do we, and go on together.
 //              Loss: TERM, KILL within the margin, 76; with --on-loss continue only a warning.
+//              Another process uses the same contender id: the same, but 78.
 //              simba stopped past its lease, or killed: the guardian ends the group.
 //              Guardian killed: the kernel kills CMD, and we the rest of the group. Guardian
 //              stopped when it should act: we kill it.
@@ -242,6 +243,20 @@ Examples:
     const auto service = store.factory().create_mutex_contend_service(
         candidate, {.after_loss = AfterLoss::stay_out});
     service->start();
+    const int code = run_under(invocation, candidate, *service, signals, patience, store, output);
+    if (!candidate.news().duplicate_id) return code;
+    const auto failure = to_failure(duplicate_id_error(candidate.contender_id()));
+    if (code == to_int(ExitCode::lost)) throw Failure{failure};
+    output.note(failure.what(), {{"event", "duplicate_id"},
+                                 {"mutex", candidate.mutex()},
+                                 {"contender_id", candidate.contender_id()}});
+    return code;
+  }
+
+ private:
+  int run_under(const Invocation& invocation, Candidate& candidate, MutexContendService& service,
+                Signals& signals, const Patience& patience, const Store& store,
+                Output& output) const {
     // Whatever happens: first the end of the use, then the release.
     struct Closing {
       Candidate& candidate;
@@ -250,13 +265,12 @@ Examples:
         candidate.end_use();
         service.close();
       }
-    } const closing{candidate, *service};
+    } const closing{candidate, service};
     if (const auto code = wait_for_mutex(candidate, signals, patience, output)) return *code;
     const auto on_loss = on_loss_ == "continue" ? OnLoss::proceed : OnLoss::terminate;
-    return Run{invocation, candidate, *service, signals, store.plan(), on_loss, output}.until_end();
+    return Run{invocation, candidate, service, signals, store.plan(), on_loss, output}.until_end();
   }
 
- private:
   std::optional<std::string> timeout_;
   std::string on_loss_ = "terminate";
 };

@@ -152,14 +152,15 @@ Examples:
     Signals signals{Signals::Orphans::reaped};  // before any thread
     const Store store{invocation.options, Store::Talk::warnings, drain + time_to_kill};
     LongRunning life;
-    ListeningFactory factory{store.factory(),
-                             {.on_change =
-                                  [&](const MutexContender& contender, const MutexState& state) {
-                                    life.answered(contender, state);
-                                    tell(output, contender, state);
-                                  },
-                              .on_event = [&](const MutexContender&,
-                                              const ContentionEvent& event) { life.note(event); }}};
+    ListeningFactory factory{
+        store.factory(),
+        {.on_change =
+             [&](const MutexContender& contender, const MutexState& state) {
+               life.answered(contender, state);
+               tell(output, contender, state);
+             },
+         .on_event = [&](const MutexContender& contender,
+                         const ContentionEvent& event) { life.note(contender, event); }}};
     Worker worker{invocation, signals, store.plan(), drain, output};
     const Scheduler* self = nullptr;
     Scheduler scheduler{
