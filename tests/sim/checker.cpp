@@ -15,13 +15,30 @@ constexpr nanoseconds rounding = 3us;
 }  // namespace
 
 std::string_view name_of(Rule rule) noexcept {
-  constexpr std::array names{"none",          "two-owners",     "deadline",
-                             "token-order",   "callback-order", "callback-after-stop",
-                             "early-release", "silent-loss",    "kept-grant",
-                             "late-renewal",  "no-owner",       "leak",
-                             "slow-stop",     "wrong-view",     "late-return",
-                             "work-order",    "lost-update",    "internal-error",
-                             "standstill",    "early-loss",     "overlooked-loss"};
+  constexpr std::array names{"none",
+                             "two-owners",
+                             "deadline",
+                             "token-order",
+                             "callback-order",
+                             "callback-after-stop",
+                             "early-release",
+                             "silent-loss",
+                             "kept-grant",
+                             "late-renewal",
+                             "no-owner",
+                             "leak",
+                             "slow-stop",
+                             "wrong-view",
+                             "late-return",
+                             "work-order",
+                             "lost-update",
+                             "internal-error",
+                             "standstill",
+                             "early-loss",
+                             "overlooked-loss",
+                             "unnoticed-namesake",
+                             "false-namesake",
+                             "taking-turns"};
   return names.at(static_cast<std::size_t>(rule));
 }
 
@@ -46,7 +63,12 @@ Party& Checker::add(Host& host, Party::Kind kind, std::size_t mutex, const std::
 }
 
 void Checker::fail(Rule rule, std::string what) {
-  if (failed()) return;
+  constexpr std::array beside_namesakes{Rule::unnoticed_namesake, Rule::taking_turns,
+                                        Rule::callback_order,     Rule::callback_after_stop,
+                                        Rule::internal_error,     Rule::standstill};
+  const bool judged = !namesakes_ || std::find(beside_namesakes.begin(), beside_namesakes.end(),
+                                               rule) != beside_namesakes.end();
+  if (failed() || !judged) return;
   rule_ = rule;
   what_ = std::move(what);
   scene_.trace.fault(scene_.world.now(), "RULE", "{} broken: {}", name_of(rule), what_);
@@ -89,6 +111,10 @@ void Checker::begun(Party& party, FencingToken token) {
   party.lease_end = LocalTime::min();
   party.refused = false;
   party.let_go = false;
+  if (party.barred) {
+    fail(Rule::taking_turns,
+         fmt::format("{} owns m{} again, though another uses its id", words(party), party.mutex));
+  }
   scene_.trace.event(scene_.world.now(), party.host->name(), "{} OWNS m{} with token {}", party.id,
                      party.mutex, token);
   check_alone(party);
@@ -163,6 +189,16 @@ void Checker::logged(const Host& host, std::string_view message) {
   const auto says = [&](std::string_view words) {
     return message.find(words) != std::string_view::npos;
   };
+  if (says("contends no more")) {
+    for (Party* party : of_host_[host.number()]) {
+      if (!says("mutex [m" + std::to_string(party->mutex) + "], contender [" + party->id + "]")) {
+        continue;
+      }
+      party->barred = true;
+      if (namesakes_) continue;
+      fail(Rule::false_namesake, fmt::format("{} logs: {}", host.name(), message));
+    }
+  }
   if (says("internal error") || says("threw") || says("refused") || says("failed")) {
     fail(Rule::internal_error, fmt::format("{} logs: {}", host.name(), message));
   }
@@ -267,13 +303,43 @@ void Checker::executed(const Call& call, const Host& caller, const Record& befor
                      "at {}",
                      call.contender, call.mutex, show(server_true(before.transition_at))));
   }
-  const bool asked_and_got = call.kind == Call::Kind::acquire && after.owner == call.contender;
+  const bool taken_over = call.kind == Call::Kind::acquire && after.token != before.token &&
+                          before.owner == call.contender && before.instance != call.instance;
+  for (Party* party : mutexes_[call.mutex].parties) {
+    if (!taken_over || party->id != call.contender || party->host == &caller) continue;
+    if (party->owner && party->token == before.token) check_noticed(*party, after.token);
+  }
+  const bool asked_and_got = call.kind == Call::Kind::acquire && after.owner == call.contender &&
+                             after.instance == call.instance;
   const bool changed = after.owner != before.owner || after.token != before.token;
   if (!after.owner.empty() && (asked_and_got || changed)) granted(before, after, call.mutex);
   if (call.kind == Call::Kind::guard && !changed && before != after) {
     scene_.trace.event(now, "server", "renews m{} for {} until {}", call.mutex, after.owner,
                        show(server_true(after.transition_at)));
   }
+}
+
+/// An owner was taken over by one of the same id. When its next renewal is answered, it knows, if
+/// the other still has the mutex and nothing is in the way.
+void Checker::check_noticed(Party& overtaken, FencingToken by) {
+  ++overtaken_;
+  const LocalTime began = scene_.world.now();
+  const nanoseconds bound = plan_.renew_after + plan_.request_timeout + unhurried;
+  const auto check = [this, &overtaken, by, began, bound, token = overtaken.token,
+                      starts = overtaken.starts] {
+    const Record& record = record_of(overtaken.mutex);
+    if (overtaken.host->crashed() || overtaken.host->has_just_woken(bound)) return;
+    const bool over = overtaken.let_go || overtaken.stopped || overtaken.gives_back;
+    if (overtaken.starts != starts || over || overtaken.barred) return;
+    if (record.token != by || record.owner != overtaken.id || forgotten(began)) return;
+    if (calm_since(overtaken.host->number()) >= began - plan_.request_timeout) return;
+    fail(Rule::unnoticed_namesake,
+         fmt::format(
+             "{} was taken over on m{} by another of its id at {}, and {}", words(overtaken),
+             overtaken.mutex, show(began),
+             overtaken.owner && overtaken.token == token ? "still owns" : "has not noticed it"));
+  };
+  scene_.world.at(began + bound, check);
 }
 
 void Checker::granted(const Record& before, const Record& record, std::size_t number) {

@@ -41,6 +41,9 @@ enum class Rule {
   standstill,           ///< things happen without end while no time passes
   early_loss,           ///< an ownership ends though nothing speaks against it
   overlooked_loss,      ///< the store has said that it is not the owner, and it still is
+  unnoticed_namesake,   ///< two use one id, and who was taken over has not noticed at its renewal
+  false_namesake,       ///< one has noticed another that is not there
+  taking_turns,         ///< one that has noticed another under its id owns again
 };
 
 /// What messages take in peace, and threads to wake up, several times over.
@@ -86,6 +89,7 @@ struct Party {
   bool stopped_in_trouble = false;  ///< a message of its last stop may have got lost or be late
   std::size_t starts = 0;           ///< how often it has begun to contend
   LocalTime contends_since = never;
+  bool barred = false;  ///< it has said, since it was started, that another uses its id
 };
 
 /// Watches a run and says what is wrong. It never changes anything.
@@ -94,6 +98,10 @@ class Checker {
   Checker(const Scene& scene, std::size_t mutexes, const engine::ContentionPlan& plan);
 
   Party& add(Host& host, Party::Kind kind, std::size_t mutex, const std::string& id);
+
+  /// Some contenders share their id with others. Then only the rules about that are judged, and
+  /// those that hold for each process alone.
+  void expect_namesakes() noexcept { namesakes_ = true; }
 
   bool failed() const noexcept { return rule_ != Rule::none; }
   Rule rule() const noexcept { return rule_; }
@@ -165,6 +173,8 @@ class Checker {
 
   std::size_t ownerships() const noexcept { return ownerships_; }
   std::size_t excused() const noexcept { return excused_count_; }
+  /// How often an owner was taken over by one of the same id.
+  std::size_t overtaken() const noexcept { return overtaken_; }
   nanoseconds stop_bound() const noexcept { return plan_.release_wait + plan_.drain_limit; }
 
  private:
@@ -191,6 +201,7 @@ class Checker {
   void check_wind_up(const Party& party, const Record& last);
   void released(const Call& call, const Host& caller);
   Party* find(const Host& host, const std::string& id) const;
+  void check_noticed(Party& overtaken, FencingToken by);
   bool forgotten(LocalTime at) const;
   bool excused(const Party& party) const;
   bool unwanted(const Party& party) const;
@@ -210,6 +221,8 @@ class Checker {
   std::vector<std::vector<Party*>> of_host_;
   std::vector<Mutex> mutexes_;
   std::vector<Span> forgotten_;
+  bool namesakes_ = false;
+  std::size_t overtaken_ = 0;
   LocalTime peace_since_ = never;
   nanoseconds worst_gap_{0};
   std::size_t ownerships_ = 0;

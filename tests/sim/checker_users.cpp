@@ -19,6 +19,7 @@ void Checker::contends(Party& party) {
 
 void Checker::started(Party& party) {
   contends(party);
+  party.barred = false;
   scene_.trace.event(scene_.world.now(), party.host->name(), "{} starts", party.id);
 }
 

@@ -134,6 +134,7 @@ struct Total {
   std::uint64_t events = 0;
   std::uint64_t switches = 0;
   std::uint64_t excused = 0;
+  std::uint64_t overtaken = 0;
   FaultCounts faults{};
   double hours = 0;
   Outcome worst{};  // with the longest time without an owner as a part of its bound
@@ -144,6 +145,7 @@ struct Total {
     events += outcome.events;
     switches += outcome.switches;
     excused += outcome.excused;
+    overtaken += outcome.overtaken;
     for (std::size_t i = 0; i < fault_kinds; ++i) faults.at(i) += outcome.faults.at(i);
     hours += in_seconds(outcome.simulated) / 3'600;
     const auto part = [](const Outcome& o) {
@@ -169,6 +171,7 @@ struct Total {
          fmt::format("{:.2f} s (bound {:.2f} s)", in_seconds(worst.worst_gap),
                      in_seconds(worst.owner_bound))},
         {"releases beyond the drain limit or the lease", std::to_string(excused)},
+        {"owners that another of the same id has taken over", std::to_string(overtaken)},
     };
     for (std::size_t i = 0; i < fault_kinds; ++i) {
       all.emplace_back(fmt::format("fault: {}", name_of(static_cast<Fault>(i))),

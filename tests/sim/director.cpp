@@ -247,7 +247,7 @@ void Director::crash(std::size_t place) {
   host.crash();
   checker_.crashed(host);
   network_.lose(host.number(), world_.between(0ms, dead_noticed));
-  const bool same_ids = chance(500);
+  const bool same_ids = chance(500) || stage_.namesakes;
   if (same_ids) network_.count(Fault::restart_same_id);
   const nanoseconds later = chance(500) ? world_.between(1ms, 50ms) : world_.between(50ms, 20s);
   ++returning_;

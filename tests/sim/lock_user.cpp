@@ -35,6 +35,7 @@ void LockUser::make() {
   NotingFactory factory{around_.factory};
   locker_ = std::make_shared<SimbaLocker>(mutex_name(party_.mutex), factory, party_.id);
   party_.service = factory.made;
+  party_.barred = false;
 }
 
 void LockUser::start() {

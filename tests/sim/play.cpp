@@ -25,9 +25,12 @@ Outcome play(std::uint64_t seed, Threads& threads, bool trace) {
   outcome.switches = threads.switches() - switches;
   outcome.ownerships = checker.ownerships();
   outcome.excused = checker.excused();
+  outcome.overtaken = checker.overtaken();
   outcome.faults = stage->network.counts;
-  outcome.worst_gap = checker.worst_gap();
-  outcome.owner_bound = checker.owner_bound();
+  if (!stage->namesakes) {  // of those that have noticed each other none may be left to own
+    outcome.worst_gap = checker.worst_gap();
+    outcome.owner_bound = checker.owner_bound();
+  }
   if (outcome.stuck) static_cast<void>(stage.release());  // its threads still use it
   return outcome;
 }

@@ -50,16 +50,18 @@ void Server::acquire(Mutex& mutex, const Call& call, ServerTime now) {
   const bool free = mutex.record.owner.empty();
   const bool over = now >= mutex.record.transition_at;
   const bool mine = mutex.record.owner == call.contender;
-  if (free || over || mine) {
+  const bool namesake = mine && mutex.record.instance != call.instance;
+  if (free || over || (mine && (!namesake || mutex.record.token == call.token))) {
     wait_no_longer(mutex, call.contender);
-    grant(mutex, call.contender, call, now);
+    grant(mutex, {call.contender, call.client, call.instance}, call, now);
     tell(call.mutex, false);
-  } else {
+  } else if (!mine) {
     wait(mutex, call);
   }
 }
 
 void Server::guard(Mutex& mutex, const Call& call, ServerTime now) {
+  if (mutex.record.instance != call.instance) return;
   if (mutex.record.owner != call.contender) return;
   if (now >= mutex.record.transition_at) {
     mutex.record.owner.clear();
@@ -81,11 +83,12 @@ void Server::release(Mutex& mutex, const Call& call, ServerTime now) {
 }
 
 // Tokens follow the clock, so that they grow also where some have been forgotten.
-void Server::grant(Mutex& mutex, const std::string& contender, const Call& call, ServerTime now) {
+void Server::grant(Mutex& mutex, const Waiter& to, const Call& call, ServerTime now) {
   const auto of_clock =
       static_cast<FencingToken>(std::chrono::floor<std::chrono::microseconds>(now).count());
   mutex.record.token = std::max(mutex.record.token + 1, of_clock);
-  mutex.record.owner = contender;
+  mutex.record.owner = to.contender;
+  mutex.record.instance = to.instance;
   mutex.record.acquired_at = now;
   mutex.record.ttl_at = now + call.ttl;
   mutex.record.transition_at = now + call.ttl + call.transition;
@@ -104,7 +107,7 @@ bool Server::grant_to_waiter(Mutex& mutex, const Call& call, ServerTime now) {
                  s.contender == waiter.contender;
         });
     if (listens == subscriptions_.end()) continue;
-    grant(mutex, waiter.contender, call, now);
+    grant(mutex, waiter, call, now);
     pushes.push_back({.kind = Push::Kind::granted,
                       .client = waiter.client,
                       .watch = listens->watch,
@@ -119,7 +122,7 @@ bool Server::grant_to_waiter(Mutex& mutex, const Call& call, ServerTime now) {
 void Server::wait(Mutex& mutex, const Call& call) {
   if (offer_ != Offer::grants) return;
   wait_no_longer(mutex, call.contender);
-  mutex.waiters.push_back({call.contender, call.client});
+  mutex.waiters.push_back({call.contender, call.client, call.instance});
 }
 
 void Server::wait_no_longer(Mutex& mutex, const std::string& contender) {

@@ -22,6 +22,7 @@ struct Record {
   ServerTime ttl_at{};
   ServerTime transition_at{};  ///< from then on anyone may acquire it
   FencingToken token = 0;      ///< of the owner, or the last one
+  std::uint64_t instance = 0;  ///< of the owner, or the last one
 
   friend bool operator==(const Record&, const Record&) = default;
 };
@@ -34,7 +35,8 @@ struct Call {
   std::string contender{};
   std::chrono::nanoseconds ttl{};
   std::chrono::nanoseconds transition{};
-  FencingToken token = 0;  ///< what a release gives back
+  FencingToken token = 0;  ///< what a release gives back, or an acquisition takes over
+  std::uint64_t instance = 0;
 };
 
 /// "acquire"
@@ -90,6 +92,7 @@ class Server {
   struct Waiter {
     std::string contender;
     std::size_t client;
+    std::uint64_t instance;
   };
   struct Mutex {
     Record record;
@@ -106,7 +109,7 @@ class Server {
   void acquire(Mutex& mutex, const Call& call, ServerTime now);
   void guard(Mutex& mutex, const Call& call, ServerTime now);
   void release(Mutex& mutex, const Call& call, ServerTime now);
-  void grant(Mutex& mutex, const std::string& contender, const Call& call, ServerTime now);
+  void grant(Mutex& mutex, const Waiter& to, const Call& call, ServerTime now);
   bool grant_to_waiter(Mutex& mutex, const Call& call, ServerTime now);
   void wait(Mutex& mutex, const Call& call);
   void wait_no_longer(Mutex& mutex, const std::string& contender);

@@ -98,15 +98,18 @@ TEST(Simulation, NoRuleIsBrokenInAHandfulOfSeeds) {
   Threads threads;
   FaultCounts faults{};
   std::size_t ownerships = 0;
+  std::size_t overtaken = 0;
   for (std::uint64_t seed = 1; seed <= 60; ++seed) {
     const Outcome outcome = play(seed, threads, false);
     ASSERT_EQ(outcome.rule, Rule::none)
         << support::safety_violation << "seed " << seed << ": " << outcome.what;
     ASSERT_FALSE(outcome.stuck);
     ownerships += outcome.ownerships;
+    overtaken += outcome.overtaken;
     for (std::size_t i = 0; i < fault_kinds; ++i) faults.at(i) += outcome.faults.at(i);
   }
   EXPECT_GT(ownerships, 600U);
+  EXPECT_GT(overtaken, 20U) << "two of one id hardly ever meet";
   for (std::size_t i = 0; i < fault_kinds; ++i) {
     EXPECT_GT(faults.at(i), 0U) << name_of(static_cast<Fault>(i)) << " never happen";
   }
@@ -204,6 +207,21 @@ TEST_F(SimServer, AReleaseNeedsTheToken) {
   EXPECT_GT(second.token, first.token);
   EXPECT_EQ(server_.execute(call(Call::Kind::release, "a", first.token), 102s).owner, "a");
   EXPECT_EQ(server_.execute(call(Call::Kind::release, "a", second.token), 102s).owner, "");
+}
+
+TEST_F(SimServer, TellsTwoOfOneIdApart) {
+  const auto asked = [](Call::Kind kind, std::uint64_t instance, FencingToken token = 0) {
+    Call made = call(kind, "a", token);
+    made.instance = instance;
+    return made;
+  };
+  const Record first = server_.execute(asked(Call::Kind::acquire, 1), 100s);
+  EXPECT_EQ(server_.execute(asked(Call::Kind::acquire, 2), 101s).token, first.token);
+  EXPECT_EQ(server_.execute(asked(Call::Kind::guard, 2), 102s).transition_at, first.transition_at);
+  const Record second = server_.execute(asked(Call::Kind::acquire, 2, first.token), 103s);
+  EXPECT_GT(second.token, first.token);
+  EXPECT_EQ(second.instance, 2U);
+  EXPECT_EQ(server_.execute(asked(Call::Kind::guard, 1), 104s).transition_at, second.transition_at);
 }
 
 TEST_F(SimServer, AReleaseGrantsToTheFirstWhoWaitsAndListens) {

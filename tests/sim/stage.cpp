@@ -150,6 +150,7 @@ Stage::Stage(std::uint64_t seed, Threads& threads, bool traced)
       plan{options},
       checker{scene, mutexes, plan},
       network{scene, checker, mutexes, offer_of(world), drift_of(world)},
+      namesakes{seed % 10 == 9},
       resources(mutexes) {
   trace_head();
   const bool crowded = world.chance(100);
@@ -173,6 +174,12 @@ Stage::Stage(std::uint64_t seed, Threads& threads, bool traced)
     occupied_.push_back(0);
     settle(place, true);
   }
+  if (!namesakes) return;
+  checker.expect_namesakes();
+  members_.push_back(members_.front());
+  observed_.emplace_back();
+  occupied_.push_back(0);
+  settle(count, true);
 }
 
 Stage::~Stage() { world.clear(); }

@@ -84,6 +84,7 @@ class Stage {
   const engine::ContentionPlan plan;
   Checker checker;
   Network network;
+  const bool namesakes;  ///< the last process has the contender ids of the first one
   Mood mood{};
   std::vector<Resource> resources;
   std::vector<std::unique_ptr<Process>> processes;  ///< also those that have crashed

@@ -54,7 +54,7 @@ SimStore::~SimStore() { network_.disconnect(host_.number()); }
 // ---- requests ------------------------------------------------------------------------------
 
 void SimStore::acquire(const LeaseRequest& request, AnswerHandler handler) {
-  this->request(Call::Kind::acquire, request, 0, std::move(handler));
+  this->request(Call::Kind::acquire, request, request.takes_over, std::move(handler));
 }
 
 void SimStore::guard(const LeaseRequest& request, AnswerHandler handler) {
@@ -85,6 +85,7 @@ void SimStore::request(Call::Kind kind, const LeaseRequest& request, FencingToke
   const std::uint64_t id = ++last_id_;
   pending_.emplace(id, Pending{.kind = kind,
                                .contender = request.contender_id,
+                               .instance = request.instance,
                                .handler = std::move(handler),
                                .sent = host_.local_now(),
                                .sent_truly = world.now()});
@@ -94,7 +95,8 @@ void SimStore::request(Call::Kind kind, const LeaseRequest& request, FencingToke
                         .contender = request.contender_id,
                         .ttl = request.ttl,
                         .transition = request.transition,
-                        .token = token},
+                        .token = token,
+                        .instance = request.instance},
                    [this, id](const Answer& answer) { answered(id, answer); });
   deadlines_.emplace_back(world.now() + patience_, id);
   if (!sweeping_) sweep();
@@ -129,16 +131,18 @@ void SimStore::answered(std::uint64_t id, const Answer& answer) {
                               pending.contender, name_of(pending.kind), answer.record.owner,
                               answer.record.token);
   }
-  if (answer.record.owner == pending.contender && pending.kind != Call::Kind::release) {
+  const bool mine =
+      answer.record.owner == pending.contender && answer.record.instance == pending.instance;
+  if (mine && pending.kind != Call::Kind::release) {
     checker_.heard(host_, pending.contender, pending.sent_truly, answer.given, answer.record.token);
   }
-  const LeaseRecord told = to_record(answer);
+  LeaseRecord told = to_record(answer);
+  told.namesake = told.owner_id == pending.contender && !mine;
   if (pending.kind == Call::Kind::guard) {
-    const bool own = told.owner_id == pending.contender;
+    const bool own = told.owner_id == pending.contender && mine;
     checker_.renewal_answered(host_, pending.contender, answer.given, own ? told.fencing_token : 0);
   }
-  const bool grant =
-      pending.kind == Call::Kind::acquire && answer.record.owner == pending.contender;
+  const bool grant = pending.kind == Call::Kind::acquire && mine;
   if (grant) checker_.grant_arrives(host_, pending.contender);
   pending.handler(told);
   if (grant) checker_.grant_arrived(host_, pending.contender, answer.record.token);

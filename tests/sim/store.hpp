@@ -51,6 +51,7 @@ class SimStore final : public engine::LeaseStore,
   struct Pending {
     Call::Kind kind;
     std::string contender;
+    std::uint64_t instance;
     engine::AnswerHandler handler;
     LocalTime sent;        // by the local clock
     LocalTime sent_truly;  // for the checker
