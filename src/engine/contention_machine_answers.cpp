@@ -159,7 +159,16 @@ bool ContentionMachine::extend(const LeaseRecord& record, LocalTime counted_from
 
 void ContentionMachine::release_answered(const Answered& event, bool newest, LocalTime now,
                                          Actions& actions) {
-  if (!newest) return;
+  if (!newest) {
+    // What was given back without waiting for an answer. It may have been granted anew meanwhile.
+    const LeaseRecord* left = event.answer.record();
+    const bool stopped = phase_ == Phase::idle || phase_ == Phase::lapsed;
+    if (stopped && left != nullptr && is_mine(*left) &&
+        left->fencing_token != event.request.token) {
+      give_back(left->fencing_token, now, actions);
+    }
+    return;
+  }
   if (const Error* error = event.answer.error()) {
     request_failed(*error, now, actions);
     return;

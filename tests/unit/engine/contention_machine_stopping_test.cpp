@@ -370,6 +370,19 @@ TEST(ContentionMachineStopping, HintsAfterTheStopChangeNothing) {
   EXPECT_FALSE(driver.tick().send);
 }
 
+TEST(ContentionMachineStopping, AGrantThatComesWhileItLeavesTheQueueAgainIsGivenBack) {
+  MachineDriver driver;
+  const Request acquire = driver.started();
+  const Actions stopped = driver.step(Stop{});
+  ASSERT_TRUE(stopped.send);
+  driver.answer(*stopped.send, driver.held("other", 1));  // it has overtaken the acquisition
+  const Actions queued = driver.answer(acquire, driver.held("other", 1));
+  ASSERT_TRUE(queued.give_back);
+  const Actions granted = driver.answer(*queued.give_back, driver.mine(2));
+  ASSERT_TRUE(granted.give_back);
+  EXPECT_EQ(granted.give_back->token, 2U);
+}
+
 TEST(ContentionMachineStopping, AnAnswerOfAnEarlierLifeChangesNothing) {
   MachineDriver driver;
   driver.own(1);
