@@ -32,7 +32,9 @@ OwnerDispatcher::OwnerDispatcher(MutexRetriever& retriever, std::shared_ptr<Exec
       threads_{executor_ == runtime_->callbacks ? Threads::runtime
                : dynamic_cast<const detail::PromptExecutor*>(executor_.get()) != nullptr
                    ? Threads::caller
-                   : Threads::given} {}
+                   : Threads::given},
+      mutex_name_{retriever.mutex()},
+      line_{make_line()} {}
 
 MutexState OwnerDispatcher::state() const {
   const std::lock_guard lock{mutex_};
@@ -102,32 +104,38 @@ bool OwnerDispatcher::serves_this_thread() const {
 
 void OwnerDispatcher::deliver() {
   {
-    std::unique_lock lock{mutex_};
+    const std::lock_guard lock{mutex_};
     if (holds_ > 0 || queue_.empty()) return;
-    if (!line_) make_line(lock);
     if (line_) line_->waits();
     if (std::exchange(scheduled_, true)) return;
   }
-  if (threads_ != Threads::given) return hand_over(retriever_.mutex());
-  // Not on this thread, which may be that of all timers: who knows how long it takes. The service,
-  // and with it the retriever, may be gone by then.
+  // From here on someone else may run the queue: the service, and with it the retriever, may be
+  // gone any moment.
+  if (threads_ != Threads::given) return hand_over();
+  // Not on this thread, which may be that of all timers: who knows how long it takes.
   try {
-    runtime_->callbacks->execute(
-        [self = shared_from_this(), mutex = retriever_.mutex()] { self->hand_over(mutex); });
+    runtime_->callbacks->execute([self = shared_from_this()] { self->hand_over(); });
   } catch (...) {
     give_up_run();
   }
 }
 
-void OwnerDispatcher::hand_over(const std::string& mutex) {
+void OwnerDispatcher::hand_over() {
+  {
+    const std::lock_guard lock{mutex_};
+    if (queue_.empty()) {  // a caller of quiesce() has run it
+      scheduled_ = false;
+      return;
+    }
+  }
   const auto run = [self = shared_from_this()] { self->run_queue(); };
   try {
     executor_->execute(run);
     return;
   } catch (const std::exception& e) {
-    log_refused(*runtime_->log, mutex, e.what());
+    log_refused(*runtime_->log, mutex_name_, e.what());
   } catch (...) {
-    log_refused(*runtime_->log, mutex, "an unknown exception");
+    log_refused(*runtime_->log, mutex_name_, "an unknown exception");
   }
   try {
     runtime_->callbacks->execute(run);
@@ -163,9 +171,9 @@ void OwnerDispatcher::run_one(std::unique_lock<std::mutex>& lock) {
   try {
     task();
   } catch (const std::exception& e) {
-    log_escaped(*runtime_->log, retriever_.mutex(), e.what());
+    log_escaped(*runtime_->log, mutex_name_, e.what());
   } catch (...) {
-    log_escaped(*runtime_->log, retriever_.mutex(), "an unknown exception");
+    log_escaped(*runtime_->log, mutex_name_, "an unknown exception");
   }
   task = nullptr;
   lock.lock();
@@ -203,7 +211,7 @@ bool OwnerDispatcher::take_over(std::unique_lock<std::mutex>& lock) {
   scheduled_ = false;
   lock.unlock();
   runtime_->log->log(LogLevel::warn,
-                     "no thread has begun the callbacks of mutex [" + retriever_.mutex() +
+                     "no thread has begun the callbacks of mutex [" + mutex_name_ +
                          "]: its executor is busy or has stopped; the thread that stops the "
                          "service runs them");
   lock.lock();
@@ -215,21 +223,17 @@ std::chrono::nanoseconds OwnerDispatcher::patience() const noexcept {
   return threads_ == Threads::given ? 1s : 100ms;
 }
 
-/// As late as this, since the retriever exists by now for certain. It is asked with no lock held.
-void OwnerDispatcher::make_line(std::unique_lock<std::mutex>& lock) {
-  if (!runtime_->delays || threads_ == Threads::caller) return;
-  lock.unlock();
-  std::string who = "a callback of mutex [" + retriever_.mutex() + "]";
+std::unique_ptr<DelayMonitor::Line> OwnerDispatcher::make_line() const {
+  if (!runtime_->delays || threads_ == Threads::caller) return nullptr;
+  std::string who = "a callback of mutex [" + mutex_name_ + "]";
   if (const auto* const contender = dynamic_cast<const MutexContender*>(&retriever_)) {
     who += ", contender [" + contender->contender_id() + "]";
   }
-  auto line = std::make_unique<DelayMonitor::Line>(
+  return std::make_unique<DelayMonitor::Line>(
       runtime_->delays, std::move(who), executor_.get(),
       threads_ == Threads::given
           ? "the executor given for it is busy or has stopped"
           : "let callbacks return sooner or raise RuntimeOptions::max_callback_threads");
-  lock.lock();
-  if (!line_) line_ = std::move(line);
 }
 
 }  // namespace simba

@@ -141,6 +141,7 @@ class ThreadPool::Crew : public std::enable_shared_from_this<Crew> {
     std::string name;
     {
       const std::lock_guard lock{mutex_};
+      if (ending_) return;  // nobody would join it
       place = members_.emplace(members_.end());
       name = (name_ + "-" + std::to_string(alive_)).substr(0, 15);
       ++alive_;

@@ -79,9 +79,10 @@ void ContentionMachine::on(const Start& /*event*/, LocalTime now, Actions& actio
   ++life_;
   set_watching(false, actions);  // its notices are for the life before
   LocalTime first_attempt = now + plan_->initial_delay;
-  if (lease_held_ && owner_watch_ == OwnerWatch::kept) {
-    // A callback of the life before still runs. To ask would give up the session's hold on the
-    // mutex, which keeps the others away from it.
+  // What the life before holds keeps the others away from a callback that still runs, or was told
+  // not to be given back. Where a session holds it, to ask would give that up.
+  running_out_until_ = lease_held_ ? lease_.transition_at : LocalTime::min();
+  if (lease_held_ && (owner_watch_ == OwnerWatch::kept || phase_ == Phase::expiring)) {
     first_attempt = std::max(first_attempt, lease_.transition_at);
   }
   begin_contending(first_attempt);
@@ -93,7 +94,10 @@ void ContentionMachine::on(const Stop& /*event*/, LocalTime now, Actions& action
     case Phase::contending: {
       set_watching(false, actions);
       const bool in_doubt = in_flight_.has_value() || failures_ > 0;
-      if (asked_) {
+      if (now < running_out_until_) {
+        lease_held_ = true;  // as it was before this life, which has asked for nothing
+        begin_expiring(actions);
+      } else if (asked_) {
         begin_releasing(0, now + (in_doubt ? plan_->lease() : plan_->request_timeout), now,
                         actions);
       } else {
@@ -134,10 +138,8 @@ void ContentionMachine::on(const Tick& /*event*/, LocalTime /*now*/, Actions& /*
 void ContentionMachine::on(const Drained& event, LocalTime now, Actions& actions) {
   if (phase_ != Phase::draining || event.drain != drains_) return;
   if (!wanted_ && withheld_ && lease_held_) {
-    new_epoch();
-    phase_ = Phase::expiring;
     actions.withheld = true;
-    actions.settled = true;  // what is left is to wait, which nobody must
+    begin_expiring(actions);
   } else if (!wanted_) {
     begin_releasing(last_token_, lease_held_ ? lease_.transition_at : now + plan_->request_timeout,
                     now, actions);
@@ -264,6 +266,7 @@ void ContentionMachine::send_due(LocalTime now, Actions& actions) {
   switch (phase_) {
     case Phase::contending:
       asked_ = true;
+      running_out_until_ = LocalTime::min();
       in_flight_ = make_request(Request::Kind::acquire, takes_over_, now);
       break;
     case Phase::draining:
@@ -296,6 +299,12 @@ void ContentionMachine::begin_contending(LocalTime first_attempt) {
   withheld_ = false;
   lease_held_ = false;
   next_attempt_ = first_attempt;
+}
+
+void ContentionMachine::begin_expiring(Actions& actions) {
+  new_epoch();
+  phase_ = Phase::expiring;
+  actions.settled = true;  // what is left is to wait, which nobody must
 }
 
 void ContentionMachine::begin_releasing(FencingToken token, LocalTime until, LocalTime now,

@@ -283,7 +283,7 @@ void ContentionMachine::hint(LocalTime now) {
   if (in_flight_) {
     hinted_ = true;
   } else {
-    next_attempt_ = std::min(next_attempt_, now);
+    next_attempt_ = std::min(next_attempt_, std::max(now, running_out_until_));
   }
 }
 

@@ -153,9 +153,11 @@ void LeaseContention::rest() {
   try {
     if (given_up_) return let_go();
     if (timer_) timer_->arm(machine_.wake_at());  // none: it has not begun
+    // A lease that runs out needs us only where a session would keep it beyond that.
     const bool busy = machine_.phase() == ContentionMachine::Phase::draining ||
-                      machine_.phase() == ContentionMachine::Phase::expiring ||
-                      machine_.phase() == ContentionMachine::Phase::releasing;
+                      machine_.phase() == ContentionMachine::Phase::releasing ||
+                      (machine_.phase() == ContentionMachine::Phase::expiring &&
+                       store_->owner_watch() == OwnerWatch::kept);
     alive_ = busy ? shared_from_this() : nullptr;  // whoever has posted holds us, too
   } catch (const std::exception& e) {
     runtime_->log->log(LogLevel::error, named(request_) + "internal error: " + e.what());

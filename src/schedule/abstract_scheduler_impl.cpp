@@ -255,6 +255,7 @@ void AbstractScheduler::Impl::submit(std::uint64_t term) {
   try {
     runtime_->callbacks->execute([self = shared_from_this(), term] { self->hand_over(term); });
   } catch (...) {
+    if (line_) line_->is_empty();
     detail::log_current_exception(*runtime_->log,
                                   "a run of scheduler [" + mutex() + "] is left out");
     const Lock lock{mutex_};
@@ -263,6 +264,10 @@ void AbstractScheduler::Impl::submit(std::uint64_t term) {
 }
 
 void AbstractScheduler::Impl::hand_over(std::uint64_t term) {
+  {
+    const Lock lock{mutex_};
+    if (over(term)) return;
+  }
   try {
     executor_->execute([self = shared_from_this(), term] { self->run(term); });
   } catch (...) {
@@ -274,12 +279,19 @@ void AbstractScheduler::Impl::hand_over(std::uint64_t term) {
   }
 }
 
+/// A run of this term is not wanted any more, nor waited for. With mutex_ held.
+bool AbstractScheduler::Impl::over(std::uint64_t term) noexcept {
+  if (leading_ && term == term_) return false;
+  if (line_ && !leading_) line_->is_empty();
+  return true;
+}
+
 void AbstractScheduler::Impl::run(std::uint64_t term) {
   std::stop_source stop_work;
   std::stop_token lost;
   {
     const Lock lock{mutex_};
-    if (!leading_ || term != term_) return;
+    if (over(term)) return;
     if (!gate_->try_enter([self = shared_from_this(), term] { self->submit(term); })) return;
     if (line_) line_->begins();
     runner_ = std::this_thread::get_id();

@@ -66,6 +66,7 @@ class AbstractScheduler::Impl final : public AbstractMutexContender,
   void on_due();
   void submit(std::uint64_t term);
   void hand_over(std::uint64_t term);
+  bool over(std::uint64_t term) noexcept;
   void run(std::uint64_t term);
   void call_work(std::stop_token stop) noexcept;
   bool in_work() const noexcept { return runner_ == std::this_thread::get_id(); }

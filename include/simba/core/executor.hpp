@@ -10,7 +10,8 @@ namespace simba {
 /// Threads: `execute` may be called from any thread. Tasks may run at the same time and in any
 /// order; Simba orders the callbacks of one service itself.
 /// Lifetime: the last holder may let go of an executor inside one of its own tasks, so a destructor
-/// must not join the thread it runs on.
+/// must not join the thread it runs on. `execute` may be under way when `stop()` returns: what it
+/// refers to must live as long as the executor does.
 ///
 /// One that a user gives is called on the callback threads of the runtime, so an `execute` that
 /// blocks holds up one of those and the callbacks of its own service; no timer, store or other

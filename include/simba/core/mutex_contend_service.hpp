@@ -38,8 +38,8 @@ class MutexContendService : public virtual MutexRetrievalService {
   /// way does not give the mutex back. The lease is no longer renewed and runs out by itself, so
   /// nobody else owns the mutex before `lease_until()`. Does nothing where no `stop()` is under
   /// way, or where the lease is over.
-  /// Not guaranteed where the process ends first: a store that notices the end of a process
-  /// (SQLite, ZooKeeper) lets others in then.
+  /// Not guaranteed where the process, or the last factory and service of the store, ends first: a
+  /// store that notices that (SQLite, ZooKeeper) lets others in then.
   virtual void let_lease_run_out() = 0;
 
   /// Fires when the present ownership ends: at a loss, before anyone else can own the mutex, and at

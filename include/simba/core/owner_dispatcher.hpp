@@ -19,8 +19,9 @@ namespace simba {
 ///
 /// Threads: every function may be called from any thread. Tasks run one at a time and in order; no
 /// lock is held meanwhile. They run on threads of the executor, or on that of a caller of
-/// `quiesce`. Only `quiesce` waits. Lifetime: shared between a service and its tasks under way. The
-/// retriever must live until the last task has run or was discarded.
+/// `quiesce`. Only `quiesce` waits.
+/// Lifetime: shared between a service and its tasks under way. The retriever must live until the
+/// last task has run or was discarded.
 class OwnerDispatcher : public std::enable_shared_from_this<OwnerDispatcher> {
  public:
   using Task = std::function<void()>;
@@ -80,19 +81,21 @@ class OwnerDispatcher : public std::enable_shared_from_this<OwnerDispatcher> {
   /// Whose threads run the queue.
   enum class Threads { runtime, given, caller };
 
-  void hand_over(const std::string& mutex);
+  void hand_over();
   void give_up_run();
   void run_queue();
   void run_one(std::unique_lock<std::mutex>& lock);
   bool take_over(std::unique_lock<std::mutex>& lock);
   std::chrono::nanoseconds patience() const noexcept;
-  void make_line(std::unique_lock<std::mutex>& lock);
+  std::unique_ptr<DelayMonitor::Line> make_line() const;
 
   // constant after construction
   MutexRetriever& retriever_;
   const std::shared_ptr<Executor> executor_;
   const std::shared_ptr<const Runtime> runtime_;
   const Threads threads_;
+  const std::string mutex_name_;
+  const std::unique_ptr<DelayMonitor::Line> line_;  // null: nobody notices what waits
 
   mutable std::mutex mutex_;
   std::condition_variable idle_;
@@ -100,9 +103,8 @@ class OwnerDispatcher : public std::enable_shared_from_this<OwnerDispatcher> {
   MutexState state_;
   std::list<Task> queue_;
   int holds_ = 0;
-  bool scheduled_ = false;                    // the executor has been asked to run the queue
-  std::thread::id runner_{};                  // who runs a task now
-  std::unique_ptr<DelayMonitor::Line> line_;  // from the first delivery on
+  bool scheduled_ = false;    // the executor has been asked to run the queue
+  std::thread::id runner_{};  // who runs a task now
 };
 
 }  // namespace simba

@@ -138,6 +138,7 @@ class ContentionMachine {
   void send_due(LocalTime now, Actions& actions);
 
   void begin_contending(LocalTime first_attempt);
+  void begin_expiring(Actions& actions);
   void begin_releasing(FencingToken token, LocalTime until, LocalTime now, Actions& actions);
   void settle(Actions& actions);
   void lose(LossReason reason, const LeaseRecord* record, LocalTime counted_from, Actions& actions);
@@ -204,7 +205,8 @@ class ContentionMachine {
   FencingToken last_token_ = 0;  // the newest of ours that the store has told us
   FencingToken seen_token_ = 0;  // the greatest of anyone
   LocalTime drain_until_ = never;
-  bool withheld_ = false;  // of the draining under way
+  bool withheld_ = false;                           // of the draining under way
+  LocalTime running_out_until_ = LocalTime::min();  // what the life before left, until we ask
 
   FencingToken release_token_ = 0;
   LocalTime release_until_ = never;

@@ -182,20 +182,39 @@ TEST_F(OwnerDispatcherTest, QuiesceRunsWhatAnExecutorDoesNotBeginWithinASecond) 
   EXPECT_EQ(order_, "123");
 }
 
-TEST_F(OwnerDispatcherTest, AnExecutorMayRefuseATaskWhenTheRetrieverIsGone) {
-  class Refusing : public Executor {
-   public:
-    void execute(std::function<void()> /*task*/) override { throw std::runtime_error{"too late"}; }
-    bool running_in_this_thread() const noexcept override { return false; }
-  };
-  auto gone = std::make_unique<testkit::RecordingRetriever>("a mutex whose retriever is gone");
-  auto dispatcher =
-      std::make_shared<OwnerDispatcher>(*gone, std::make_shared<Refusing>(), runtime_.runtime());
+TEST_F(OwnerDispatcherTest, EntersNoExecutorOfTheUserWhenAllHasRunOrTheServiceIsGone) {
+  const auto given = std::make_shared<StoppedExecutor>();
+  auto gone = std::make_unique<testkit::RecordingRetriever>("m");
+  auto dispatcher = std::make_shared<OwnerDispatcher>(*gone, given, runtime_.runtime());
   dispatcher->post([] {});
   dispatcher->deliver();
   dispatcher->discard();
   dispatcher.reset();
   gone.reset();
+  runtime_.run_ready();
+  EXPECT_TRUE(given->tasks.empty()) << "what it refers to may be gone, too";
+}
+
+/// Lets the queue be run, and its retriever end, inside the call that hands over its task.
+TEST_F(OwnerDispatcherTest, TouchesNoRetrieverOnceItsQueueIsHandedOver) {
+  class Overtaking : public Executor {
+   public:
+    void execute(std::function<void()> /*task*/) override {
+      overtake();
+      throw std::runtime_error{"too late"};
+    }
+    bool running_in_this_thread() const noexcept override { return false; }
+    std::function<void()> overtake;
+  };
+  const auto executor = std::make_shared<Overtaking>();
+  auto gone = std::make_unique<testkit::RecordingRetriever>("a mutex whose retriever is gone");
+  auto dispatcher = std::make_shared<OwnerDispatcher>(*gone, executor, runtime_.runtime());
+  executor->overtake = [&] {
+    dispatcher->discard();
+    gone.reset();
+  };
+  dispatcher->post([] {});
+  dispatcher->deliver();
   runtime_.run_ready();
   EXPECT_TRUE(
       runtime_.log().contains("[a mutex whose retriever is gone] refused a task: too late"));

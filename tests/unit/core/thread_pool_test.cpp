@@ -135,6 +135,19 @@ TEST_F(ThreadPoolTest, KeepsAsManyThreadsUnblockedAsItBeganWith) {
   go_on_.open();
 }
 
+TEST_F(ThreadPoolTest, EndsWhileItGrows) {
+  for (int i = 0; i < 20; ++i) {
+    Gate go_on;
+    auto pool = make_pool(2, 64);
+    for (int task = 0; task < 32; ++task) pool->execute([&] { EXPECT_TRUE(go_on.opens()); });
+    std::thread growth{[&] { pass(10ms); }};
+    go_on.open();
+    pool.reset();
+    growth.join();
+  }
+  EXPECT_TRUE(has_threads(0));
+}
+
 TEST_F(ThreadPoolTest, HasNeverMoreThreadsThanItsMaximum) {
   const auto pool = make_pool(1, 3);
   block(*pool, 10, 1);

@@ -135,12 +135,32 @@ TEST(ContentionMachineStopping, OnlyTheStopUnderWayCanBeToldToWithhold) {
   driver.step(Withhold{});
   driver.step(Drained{.drain = stopping.drain.value()});
   ASSERT_EQ(driver.phase(), Phase::expiring);
-  EXPECT_TRUE(driver.own(1).granted) << "started again it may own what is still its own";
+  driver.go_to(driver.machine().lease_until());
+  EXPECT_TRUE(driver.own(1).granted) << "it may own again once that is over";
   stopping = driver.step(Stop{});
   EXPECT_EQ(driver.step(Drained{.drain = stopping.drain.value()}).send->kind,
             Request::Kind::release);
   EXPECT_FALSE(driver.step(Withhold{}).withheld);
   EXPECT_EQ(driver.phase(), Phase::releasing);
+}
+
+TEST(ContentionMachineStopping, WhatIsWithheldStaysSoWhenStartedAndStoppedAgain) {
+  MachineDriver driver;
+  driver.own();
+  const Actions stopping = driver.step(Stop{});
+  driver.step(Withhold{});
+  driver.step(Drained{.drain = stopping.drain.value()});
+  const LocalTime end = driver.machine().lease_until();
+  EXPECT_FALSE(driver.step(Start{}).send) << "what it asked for, its next stop would give back";
+  driver.step(Inherited{});
+  const Actions stopped = driver.step(Stop{});
+  EXPECT_FALSE(stopped.send || stopped.give_back);
+  EXPECT_TRUE(stopped.settled);
+  EXPECT_EQ(driver.phase(), Phase::expiring);
+  EXPECT_EQ(driver.machine().lease_until(), end);
+  driver.step(Start{});
+  driver.go_to(end);
+  EXPECT_TRUE(driver.tick().send) << "nothing is held any more";
 }
 
 TEST(ContentionMachineStopping, ALossOfWhatIsWithheldEndsIt) {
