@@ -212,9 +212,11 @@ TEST_F(Isolation, AnExecuteThatBlocksHoldsUpNoTimerStoreOrOtherService) {
       entered.open();
       EXPECT_TRUE(go_on_.opens());
       task();
+      left.open();
     }
     bool running_in_this_thread() const noexcept override { return false; }
     Gate entered;
+    Gate left;
 
    private:
     Gate& go_on_;
@@ -240,6 +242,7 @@ TEST_F(Isolation, AnExecuteThatBlocksHoldsUpNoTimerStoreOrOtherService) {
   EXPECT_EQ(blocking.contender.acquisitions(), 1U);
   EXPECT_EQ(blocking.contender.releases(), 1U);
   go_on_.open();
+  EXPECT_TRUE(executor->left.opens()) << "it still looks at what this test has";
 }
 
 }  // namespace
