@@ -248,7 +248,7 @@ class Leader final : public AbstractMutexContender {
         text += "had left processes in its group; they were ended (setsid keeps them)";
       }
       output_.note(text, object);
-      return code == 0 && !end.forced;
+      return code == 0 && !end.forced && !end.survivors;
     } catch (const std::exception& e) {
       object["message"] = e.what();
       const auto* failure = dynamic_cast<const Failure*>(&e);

@@ -158,9 +158,14 @@ std::string DelayMonitor::described(const std::vector<const Line*>& waiting, Loc
     blockers.push_back(
         fmt::format("{} for {} s", line->who_, seconds_since(line->running_since_, now)));
   }
-  return fmt::format("not begun after waiting {} s: {}; running meanwhile: {}; {}", limit.count(),
-                     enumerated(waiters), blockers.empty() ? "none" : enumerated(blockers),
-                     waiting.front()->advice_);
+  // What waits behind its own callback needs no thread.
+  const bool behind_itself = std::all_of(waiting.begin(), waiting.end(), [](const Line* line) {
+    return line->running_since_ != never;
+  });
+  return fmt::format(
+      "not begun after waiting {} s: {}; running meanwhile: {}; {}", limit.count(),
+      enumerated(waiters), blockers.empty() ? "none" : enumerated(blockers),
+      behind_itself ? "each waits until the one before it returns" : waiting.front()->advice_);
 }
 
 }  // namespace simba

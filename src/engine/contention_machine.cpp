@@ -337,7 +337,11 @@ void ContentionMachine::lose(LossReason reason, const LeaseRecord* record, Local
     return;
   }
   if (phase_ == Phase::draining) {  // stopped, and on_released took longer than the lease was kept
-    actions.drain_overrun = true;
+    if (reason == LossReason::duplicate_id) {
+      actions.events.emplace_back(OwnershipLost{.reason = reason, .fencing_token = token_});
+    } else {
+      actions.drain_overrun = true;
+    }
     settle(actions);
     if (reason == LossReason::expired) {  // where a session keeps it for us, it would do so on
       actions.give_back = make_request(Request::Kind::release, last_token_, counted_from);

@@ -45,6 +45,17 @@ TEST(ContentionMachineNamesake, TheOneThatHasNoticedStaysOutAndReleasesNothing) 
   EXPECT_FALSE(stopped.send);
 }
 
+TEST(ContentionMachineNamesake, IsToldAlsoToOneThatIsStopping) {
+  MachineDriver driver;
+  driver.own(3);
+  driver.step(Stop{});
+  const Actions lost = driver.answer(driver.renewing(), by_namesake(driver, 4));
+  ASSERT_NE(find_event<OwnershipLost>(lost), nullptr);
+  EXPECT_EQ(find_event<OwnershipLost>(lost)->reason, LossReason::duplicate_id);
+  EXPECT_FALSE(lost.drain_overrun) << "the lease has not ended";
+  EXPECT_FALSE(lost.send || lost.give_back);
+}
+
 TEST(ContentionMachineNamesake, AFormerLifeThatTheStoreRemembersInOurPlaceIsTakenOverAgain) {
   MachineDriver driver;
   driver.own(3);
