@@ -144,6 +144,7 @@ class Leader final : public AbstractMutexContender {
     const auto grace = [this] {
       return service_->lease_left() > 0s ? patience_with_hook : kill_after(plan_);
     };
+    // NOLINTNEXTLINE(bugprone-unchecked-optional-access): called only where there is one
     return run_attended(program(*hooks_.on_acquired, event),
                         {.lease_end = lease_end,
                          .kill_after = kill_after(plan_),
@@ -197,6 +198,7 @@ class Leader final : public AbstractMutexContender {
       if (end.started || !end.child.unguarded) return end;
     }
     // Its guardian was killed, or there was none to be had.
+    // NOLINTNEXTLINE(bugprone-unchecked-optional-access): called only where there is a hook
     return run_attended(program(*hooks_.on_released, lost ? "lost" : "released"), attendance);
   }
 

@@ -27,9 +27,9 @@ std::vector<Parameter> read_database_url(const Url& url, std::uint16_t usual_por
     throw Error{ErrorKind::configuration, fmt::format("{}:// takes one host, and there are {}",
                                                       url.scheme, url.hosts.size())};
   }
-  if (!url.hosts.empty()) parameters.push_back({"host", url.hosts.front().host});
-  if (!url.hosts.empty() && url.hosts.front().port) {
-    parameters.push_back({"port", std::to_string(*url.hosts.front().port)});
+  for (const auto& host : url.hosts) {
+    parameters.push_back({"host", host.host});
+    if (host.port) parameters.push_back({"port", std::to_string(*host.port)});
   }
   read_port(url, "host", usual_port, parameters);
   if (url.steps.size() > 1) {

@@ -3,6 +3,7 @@
 #include <atomic>
 #include <condition_variable>
 #include <mutex>
+#include <new>
 #include <string>
 #include <thread>
 #include <utility>
@@ -214,7 +215,7 @@ class QueuedLogger final : public Logger {
   ~QueuedLogger() override {
     if (queue_->in_forked_child()) {  // neither the thread nor its lock can be ended here
       detail::leak(queue_);
-      static_cast<void>(new std::thread{std::move(thread_)});
+      static_cast<void>(new (std::nothrow) std::thread{std::move(thread_)});
       return;
     }
     queue_->finish();

@@ -24,6 +24,7 @@ std::stop_source OwnershipSignal::source() const {
   return source_;
 }
 
+// NOLINTNEXTLINE(performance-unnecessary-value-param): callbacks may end what holds the source
 void OwnershipSignal::fire(std::stop_source source) const noexcept {
   const Firing firing{this, innermost};
   innermost = &firing;

@@ -327,7 +327,9 @@ void LeaseContention::hand_over(const Request& request, AnswerHandler handler) {
 
 void LeaseContention::tell(ContentionEvent event) {
   log_failure(event);
-  if (failure_of(event) != nullptr && dispatcher_->backlog() >= backlog_limit) return;
+  const Error* const failure = failure_of(event);
+  const bool repeats = failure != nullptr && failure->kind() != ErrorKind::duplicate_id;
+  if (repeats && dispatcher_->backlog() >= backlog_limit) return;
   dispatcher_->post(
       [&contender = contender_, event = std::move(event)] { contender.on_event(event); });
 }

@@ -130,7 +130,9 @@ Refusal refusal(std::string_view database_name, const PGconn* connection, const 
   const std::string_view state = sql_state(result);
   std::string text = one_line(text_or_empty(PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY)));
   if (text.empty()) text = one_line(text_or_empty(PQresultErrorMessage(result)));
-  return {kind_of(state),
+  // A pooler reports a server that was lost in the middle of a statement as a connection exception.
+  const bool in_doubt = state.starts_with("08") || state == "40003";
+  return {in_doubt ? ErrorKind::in_doubt : kind_of(state),
           fmt::format("{}: {} (SQLSTATE {}){}", database_name, text,
                       is_state(state) ? state : "unknown", advice(state, connection)),
           std::string{state}};

@@ -228,10 +228,11 @@ std::vector<Row> PostgreSqlSession::change(Change change, std::span<const Ask> a
       row.refused = ask != rest.end() && sql::refuses(row, change, *ask);
       rows.push_back(std::move(row));
     }
-  } catch (const Error&) {
+  } catch (const Error& error) {
     // What was granted stays so; the others ask again. For a guard or release a missing row would
-    // mean that there is none.
-    if (rows.empty() || change != Change::acquire) throw;
+    // mean that there is none; those that were changed are in doubt with the rest.
+    if (change != Change::acquire) throw Error{ErrorKind::in_doubt, error.what()};
+    if (rows.empty()) throw;
   }
   return rows;
 }

@@ -39,25 +39,27 @@ LeaseAnswer Claims::answered(Change change, const LeaseRequest& request,
   if (request.instance == 0) return answer;
   const std::lock_guard lock{mutex_};
   const auto found = claims_.find({request.mutex, request.contender_id, request.instance});
-  if (found == claims_.end()) return change == Change::release ? not_ours(request, answer) : answer;
+  const auto* const row = std::get_if<std::optional<Row>>(&result);
+  const bool refused = row != nullptr && *row && (*row)->refused;
+  if (found == claims_.end()) {
+    // Forgotten. What was refused is not ours in any case.
+    return change == Change::release || refused ? not_ours(request, answer) : answer;
+  }
   Claim& claim = found->second;
   const Error* error = answer.error();
-  if (error == nullptr || !(error->in_doubt() || error->kind() == ErrorKind::internal)) {
+  if (error == nullptr || (!error->in_doubt() && error->kind() != ErrorKind::internal)) {
     std::uint64_t& open = change == Change::acquire ? claim.acquiring : claim.renewals;
     if (change != Change::release && open > 0) --open;
   }
   if (error != nullptr) return answer;
   LeaseRecord record = *answer.record();
-  const auto& row = std::get<std::optional<Row>>(result);
-  const bool refused = row && row->refused;
   const bool names_it = record.owner_id == request.contender_id;
   switch (change) {
     case Change::acquire:
       record.namesake = names_it && refused;
-      if (names_it && !refused) {  // no renewal of an earlier ownership can change it any more
-        claim.known = std::max(claim.known, record.fencing_token);
-        claim.renewals = 0;
-        claim.bound = 0;
+      if (names_it && !refused && record.fencing_token > claim.known) {
+        claim.known = record.fencing_token;
+        forget_what_cannot_be(claim);
       }
       return record;
     case Change::guard:
@@ -86,14 +88,19 @@ LeaseAnswer Claims::not_ours(const LeaseRequest& request, const LeaseAnswer& ans
   return record;
 }
 
-// One by one: that renewal itself, and before it those of unknown outcome. The others can be
-// carried out only while the version is not beyond what they were sent with.
+// One by one: that renewal itself, and before it those of unknown outcome.
 void Claims::renewed(Claim& claim, FencingToken version) {
   if (version <= claim.known) return;
   const std::uint64_t others = version - claim.known - 1;
   claim.known = version;
   claim.renewals -= std::min(claim.renewals, others);
-  const std::uint64_t room = claim.bound >= version ? claim.bound - version + 1 : 0;
+  forget_what_cannot_be(claim);
+}
+
+// A renewal of unknown outcome, also one of an earlier ownership, can be carried out only while the
+// version is not beyond what it was sent with.
+void Claims::forget_what_cannot_be(Claim& claim) {
+  const std::uint64_t room = claim.bound >= claim.known ? claim.bound - claim.known + 1 : 0;
   claim.renewals = std::min(claim.renewals, room);
 }
 

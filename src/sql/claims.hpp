@@ -50,6 +50,7 @@ class Claims {
   };
 
   static void renewed(Claim& claim, FencingToken version);
+  static void forget_what_cannot_be(Claim& claim);
   static engine::LeaseAnswer not_ours(const engine::LeaseRequest& request,
                                       const engine::LeaseAnswer& answer);
   static engine::LeaseAnswer not_explained(Claim& claim, engine::LeaseRecord record);

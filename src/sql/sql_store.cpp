@@ -197,10 +197,10 @@ class SqlStore final : public engine::LeaseStore, public std::enable_shared_from
   void rest(std::unique_lock<std::mutex>& lock) {
     auto watcher = std::move(watcher_);
     const auto finish = pool_->begin_close();
+    claims_->forget_all();
     lock.unlock();
     watcher.reset();
     finish();
-    claims_->forget_all();
   }
 
   // constant after construction

@@ -154,6 +154,27 @@ TEST_F(SqlClaims, OneOfTwoInDoubtMayStillBeCarriedOutLate) {
   EXPECT_FALSE(ask(ours_, Change::guard).namesake);
 }
 
+TEST_F(SqlClaims, ARenewalOfAnEarlierOwnershipThatIsCarriedOutLateIsNoEvidence) {
+  acquire(ours_);
+  const Sent first = send(ours_, Change::guard);
+  fail(ours_, first, ErrorKind::timeout);
+  const Sent second = send(ours_, Change::guard);
+  fail(ours_, second, ErrorKind::timeout);
+  row_.owner_id = "";  // its lease is over
+  EXPECT_FALSE(acquire(ours_).namesake);
+  execute(second);
+  EXPECT_EQ(row_.version, 3U) << "it was carried out";
+  EXPECT_FALSE(ask(ours_, Change::guard).namesake);
+  EXPECT_EQ(ask(ours_, Change::release, row_.version).owner_id, "");
+}
+
+TEST_F(SqlClaims, WhatWasRefusedIsNotOursAlsoWhereItsRequestIsForgotten) {
+  acquire(theirs_);
+  const Sent sent = send(ours_, Change::acquire);
+  ours_.forget_all();
+  EXPECT_TRUE(tell(ours_, sent, execute(sent)).namesake);
+}
+
 TEST_F(SqlClaims, DoubtsExplainNoMoreThanOneStepEach) {
   acquire(ours_);
   const Sent lost = send(ours_, Change::guard);
