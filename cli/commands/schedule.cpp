@@ -88,8 +88,6 @@ class Worker {
       output_.note("CMD was ended: it wants to use the terminal, which it can not have", object);
     } else if (end.forced && !leaving_) {
       output_.note("the mutex is lost; CMD was ended", object);
-    } else if (end.forced) {
-      output_.note("CMD took longer than --drain and was killed", object);
     } else if (code != 0 && !leaving_) {
       output_.note(fmt::format("CMD ended with exit code {}", code), object);
     } else {

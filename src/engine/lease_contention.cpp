@@ -377,8 +377,11 @@ void LeaseContention::log_recovery() {
 void LeaseContention::let_go() {
   watch_.reset();
   if (timer_) timer_->cancel();
-  const bool held = std::exchange(alive_, nullptr) != nullptr;
-  if (!held || machine_.phase() == ContentionMachine::Phase::expiring) return;
+  const auto last_holder = std::exchange(alive_, nullptr);
+  // Not where it has just been confirmed: whoever waited for that may have ended us meanwhile.
+  const bool unconfirmed = machine_.phase() == ContentionMachine::Phase::draining ||
+                           machine_.phase() == ContentionMachine::Phase::releasing;
+  if (!last_holder || !unconfirmed) return;
   runtime_->log->log(LogLevel::warn,
                      named(request_) +
                          "the store has not confirmed the release, and the last factory and "

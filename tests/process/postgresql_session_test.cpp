@@ -155,7 +155,8 @@ TEST_F(PostgreSqlSession, NamesAreNeverTakenForAnythingElse) {
 }
 
 TEST_F(PostgreSqlSession, AStatementChangesNoSettingOfTheSession) {
-  const std::vector<Parameter> parameters{"{" + mutex + "}", "{me}", "1000", "1000", "500"};
+  const std::vector<Parameter> parameters{"{" + mutex + "}", "{me}", "1000", "1000", "500",
+                                          "{NULL}"};
   console.run(statements::acquire, parameters);
   console.run(statements::guard, parameters);
   EXPECT_EQ(console.value("current_setting('lock_timeout')"), "0");

@@ -274,7 +274,8 @@ TEST(ZooKeeperClientWithoutAServer, LeavesALookUpBehindThatDoesNotEnd) {
   const auto location = support::zookeeper_location();
   Settings settings = settings_of("stuck.invalid:2181," + support::connect_string(location));
   settings.connection_timeout = 100ms;
-  auto connector = make_c_connector(settings, make_runtime({.log = log}));
+  const auto runtime = make_runtime({.log = log});
+  auto connector = make_c_connector(settings, runtime);
   std::atomic<int> told = 0;
   auto held = std::make_shared<int>();
   auto client = connector->connect([&told, held](const ClientEvent&) { ++told; });
@@ -286,6 +287,7 @@ TEST(ZooKeeperClientWithoutAServer, LeavesALookUpBehindThatDoesNotEnd) {
   EXPECT_LT(support::now() - begun, support::scaled(1s));
   connector->wait_until_closed();
   EXPECT_LT(support::now() - begun, support::scaled(8s));
+  runtime->log->flush(10s);
   EXPECT_THAT(log->text(), HasSubstr("looked up"));
   client.reset();
   connector.reset();
