@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "redis/mutex_names.hpp"
-#include "redis/script.hpp"
+#include "redis/protocol/keys.hpp"
+#include "redis/protocol/script.hpp"
 #include "support/redis_console.hpp"
 
 /// What the benchmarks of the Redis store compare it with: bare hiredis, and redis-benchmark.

@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "cli/wake_up.hpp"
+#include "cli/child/wake_up.hpp"
 #include "simba/core/abstract_mutex_contender.hpp"
 #include "simba/core/error.hpp"
 

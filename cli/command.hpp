@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "cli/common_options.hpp"
-#include "cli/output.hpp"
+#include "cli/terminal/output.hpp"
 
 namespace CLI {
 class App;

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <chrono>
 
-#include "cli/duration.hpp"
-#include "cli/moments.hpp"
-#include "cli/printable.hpp"
+#include "cli/terminal/duration.hpp"
+#include "cli/terminal/printable.hpp"
+#include "cli/terminal/timestamps.hpp"
 
 namespace simba::cli {
 namespace {

@@ -2,8 +2,8 @@
 
 #include <string>
 
-#include "cli/output.hpp"
-#include "cli/table.hpp"
+#include "cli/terminal/output.hpp"
+#include "cli/terminal/table.hpp"
 #include "simba/engine/store_admin.hpp"
 
 namespace simba::cli {

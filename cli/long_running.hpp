@@ -5,9 +5,9 @@
 #include <mutex>
 #include <optional>
 
+#include "cli/child/signals.hpp"
+#include "cli/child/wake_up.hpp"
 #include "cli/errors.hpp"
-#include "cli/signals.hpp"
-#include "cli/wake_up.hpp"
 #include "simba/core/contention_event.hpp"
 #include "simba/core/error.hpp"
 #include "simba/core/mutex_contender.hpp"

@@ -13,8 +13,8 @@
 
 #include "cli/command.hpp"
 #include "cli/errors.hpp"
-#include "cli/log.hpp"
-#include "cli/usage.hpp"
+#include "cli/terminal/log.hpp"
+#include "cli/terminal/usage.hpp"
 #include "simba/version.hpp"
 
 namespace simba::cli {

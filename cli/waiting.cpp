@@ -9,10 +9,10 @@
 #include <fmt/format.h>
 
 #include "cli/child/lease_keeper.hpp"
-#include "cli/duration.hpp"
 #include "cli/errors.hpp"
 #include "cli/exit_codes.hpp"
-#include "cli/printable.hpp"
+#include "cli/terminal/duration.hpp"
+#include "cli/terminal/printable.hpp"
 #include "simba/core/clock.hpp"
 
 namespace simba::cli {

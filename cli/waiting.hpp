@@ -4,8 +4,8 @@
 #include <optional>
 
 #include "cli/candidate.hpp"
-#include "cli/output.hpp"
-#include "cli/signals.hpp"
+#include "cli/child/signals.hpp"
+#include "cli/terminal/output.hpp"
 
 namespace simba::cli {
 

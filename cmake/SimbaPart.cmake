@@ -1,6 +1,7 @@
 # simba_add_part(NAME <part> ...) declares one part of the library as target simba::<part>.
 #
 #   DIRS             names under src/ and include/simba/ it is made of (default: <part>)
+#   LISTED_DIRS      folders below src/ whose sources the caller adds itself
 #   SOURCE_DIRS      source directories relative to the root, where they are not src/<dir>
 #   HEADERS          public headers that are in none of DIRS, relative to the root
 #   REQUIRES         variables that must be true, e.g. Hiredis_FOUND; else the part is left out
@@ -16,7 +17,7 @@
 # The parts that were built are listed in the global property SIMBA_PARTS.
 function(simba_add_part)
   cmake_parse_arguments(PARSE_ARGV 0 part "NOT_IN_UMBRELLA;ALWAYS_STATIC" "NAME"
-    "DIRS;SOURCE_DIRS;HEADERS;REQUIRES;PUBLIC_LINK;PRIVATE_LINK;OPTIONAL_PARTS;HEADER_ONLY;PUBLIC_PACKAGES;PRIVATE_PACKAGES")
+    "DIRS;LISTED_DIRS;SOURCE_DIRS;HEADERS;REQUIRES;PUBLIC_LINK;PRIVATE_LINK;OPTIONAL_PARTS;HEADER_ONLY;PUBLIC_PACKAGES;PRIVATE_PACKAGES")
   set(name ${part_NAME})
   if(NOT part_DIRS)
     set(part_DIRS ${name})
@@ -42,7 +43,10 @@ function(simba_add_part)
     OUTPUT_VARIABLE source_globs)
   list(TRANSFORM part_DIRS REPLACE "(.+)" "${PROJECT_SOURCE_DIR}/include/simba/\\1/*.hpp"
     OUTPUT_VARIABLE header_globs)
-  file(GLOB sources CONFIGURE_DEPENDS ${source_globs})
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${source_globs})
+  foreach(folder IN LISTS part_LISTED_DIRS)
+    list(FILTER sources EXCLUDE REGEX "/${folder}/[^/]+$")
+  endforeach()
   file(GLOB headers CONFIGURE_DEPENDS ${header_globs})
   list(APPEND headers ${part_HEADERS})
   if(NOT sources)

@@ -6,7 +6,7 @@
 #include <poll.h>
 
 #include "cli/child/lease_keeper.hpp"
-#include "cli/wake_up.hpp"
+#include "cli/child/wake_up.hpp"
 #include "simba/core/clock.hpp"
 
 namespace simba::cli {

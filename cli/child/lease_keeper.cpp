@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "cli/printable.hpp"
+#include "cli/terminal/printable.hpp"
 #include "simba/core/clock.hpp"
 
 namespace simba::cli {

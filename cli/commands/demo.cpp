@@ -8,15 +8,15 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "cli/bound.hpp"
+#include "cli/child/signals.hpp"
 #include "cli/command.hpp"
 #include "cli/demo/actor.hpp"
 #include "cli/demo/folder.hpp"
 #include "cli/demo/stage.hpp"
 #include "cli/demo/view.hpp"
-#include "cli/duration.hpp"
 #include "cli/errors.hpp"
-#include "cli/signals.hpp"
+#include "cli/terminal/bound.hpp"
+#include "cli/terminal/duration.hpp"
 #include "simba/engine/contention_options.hpp"
 
 namespace simba::cli {

@@ -9,15 +9,15 @@
 
 #include <fmt/format.h>
 
-#include "cli/bound.hpp"
 #include "cli/child/lease_keeper.hpp"
 #include "cli/command.hpp"
 #include "cli/doctor/clock_offset.hpp"
-#include "cli/duration.hpp"
 #include "cli/errors.hpp"
-#include "cli/log.hpp"
-#include "cli/palette.hpp"
-#include "cli/printable.hpp"
+#include "cli/terminal/bound.hpp"
+#include "cli/terminal/duration.hpp"
+#include "cli/terminal/log.hpp"
+#include "cli/terminal/palette.hpp"
+#include "cli/terminal/printable.hpp"
 
 namespace simba::cli {
 namespace {

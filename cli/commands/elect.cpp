@@ -17,13 +17,13 @@
 
 #include "cli/child/attended.hpp"
 #include "cli/child/lease_keeper.hpp"
+#include "cli/child/signals.hpp"
 #include "cli/command.hpp"
-#include "cli/duration.hpp"
 #include "cli/errors.hpp"
 #include "cli/long_running.hpp"
-#include "cli/printable.hpp"
-#include "cli/signals.hpp"
 #include "cli/store.hpp"
+#include "cli/terminal/duration.hpp"
+#include "cli/terminal/printable.hpp"
 #include "simba/core/abstract_mutex_contender.hpp"
 #include "simba/core/clock.hpp"
 

@@ -6,9 +6,9 @@
 #include "cli/command.hpp"
 #include "cli/entry.hpp"
 #include "cli/errors.hpp"
-#include "cli/log.hpp"
-#include "cli/printable.hpp"
 #include "cli/store.hpp"
+#include "cli/terminal/log.hpp"
+#include "cli/terminal/printable.hpp"
 
 namespace simba::cli {
 namespace {

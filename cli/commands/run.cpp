@@ -26,11 +26,11 @@
 #include "cli/child/lease_keeper.hpp"
 #include "cli/child/terminal.hpp"
 #include "cli/command.hpp"
-#include "cli/duration.hpp"
 #include "cli/errors.hpp"
-#include "cli/log.hpp"
-#include "cli/printable.hpp"
 #include "cli/store.hpp"
+#include "cli/terminal/duration.hpp"
+#include "cli/terminal/log.hpp"
+#include "cli/terminal/printable.hpp"
 #include "cli/waiting.hpp"
 
 namespace simba::cli {

@@ -11,13 +11,13 @@
 
 #include "cli/child/attended.hpp"
 #include "cli/child/lease_keeper.hpp"
+#include "cli/child/signals.hpp"
 #include "cli/command.hpp"
-#include "cli/duration.hpp"
 #include "cli/errors.hpp"
 #include "cli/listening_factory.hpp"
 #include "cli/long_running.hpp"
-#include "cli/signals.hpp"
 #include "cli/store.hpp"
+#include "cli/terminal/duration.hpp"
 #include "simba/schedule/scheduler.hpp"
 
 namespace simba::cli {

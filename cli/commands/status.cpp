@@ -5,9 +5,9 @@
 #include "cli/command.hpp"
 #include "cli/entry.hpp"
 #include "cli/exit_codes.hpp"
-#include "cli/log.hpp"
-#include "cli/palette.hpp"
 #include "cli/store.hpp"
+#include "cli/terminal/log.hpp"
+#include "cli/terminal/palette.hpp"
 
 namespace simba::cli {
 namespace {

@@ -11,15 +11,15 @@
 
 #include <fmt/format.h>
 
+#include "cli/child/signals.hpp"
 #include "cli/command.hpp"
 #include "cli/entry.hpp"
 #include "cli/errors.hpp"
-#include "cli/log.hpp"
-#include "cli/moments.hpp"
-#include "cli/palette.hpp"
-#include "cli/printable.hpp"
-#include "cli/signals.hpp"
 #include "cli/store.hpp"
+#include "cli/terminal/log.hpp"
+#include "cli/terminal/palette.hpp"
+#include "cli/terminal/printable.hpp"
+#include "cli/terminal/timestamps.hpp"
 #include "simba/core/mutex_retriever.hpp"
 #include "simba/core/mutex_service_factory.hpp"
 

@@ -6,9 +6,9 @@
 #include <stdexcept>
 #include <unistd.h>
 
+#include "cli/child/signals.hpp"
 #include "cli/exit_codes.hpp"
-#include "cli/log.hpp"
-#include "cli/signals.hpp"
+#include "cli/terminal/log.hpp"
 #include "simba/core/abstract_mutex_contender.hpp"
 
 namespace simba::cli::demo {

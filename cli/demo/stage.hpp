@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
+#include "cli/child/signals.hpp"
 #include "cli/demo/candidate_process.hpp"
 #include "cli/demo/view.hpp"
-#include "cli/signals.hpp"
 
 namespace simba::cli::demo {
 

@@ -8,7 +8,7 @@
 #include <fmt/format.h>
 
 #include "cli/demo/actor.hpp"
-#include "cli/printable.hpp"
+#include "cli/terminal/printable.hpp"
 
 namespace simba::cli::demo {
 namespace {

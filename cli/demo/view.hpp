@@ -6,8 +6,8 @@
 #include <sys/types.h>
 #include <vector>
 
-#include "cli/output.hpp"
-#include "cli/palette.hpp"
+#include "cli/terminal/output.hpp"
+#include "cli/terminal/palette.hpp"
 #include "simba/core/time.hpp"
 
 namespace simba::cli::demo {

@@ -3,7 +3,7 @@
 #include <chrono>
 #include <optional>
 
-#include "cli/moments.hpp"
+#include "cli/terminal/timestamps.hpp"
 #include "simba/engine/store_admin.hpp"
 
 namespace simba::cli {

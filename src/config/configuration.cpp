@@ -4,8 +4,8 @@
 
 #include <fmt/format.h>
 
-#include "config/file_text.hpp"
-#include "config/sections.hpp"
+#include "config/read/file_text.hpp"
+#include "config/read/sections.hpp"
 #include "config/selection.hpp"
 #include "config/store_settings.hpp"
 #include "config/url_settings.hpp"

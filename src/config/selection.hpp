@@ -3,7 +3,7 @@
 #include <optional>
 #include <string_view>
 
-#include "config/sections.hpp"
+#include "config/read/sections.hpp"
 #include "config/store_settings.hpp"
 
 namespace simba::config {

@@ -3,7 +3,7 @@
 #include <memory>
 #include <string>
 
-#include "config/key_table.hpp"
+#include "config/keys/key_table.hpp"
 #include "simba/core/mutex_service_factory.hpp"
 #include "simba/core/runtime.hpp"
 #include "simba/engine/contention_options.hpp"

@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-#include "config/file_text.hpp"
+#include "config/read/file_text.hpp"
 #include "config/text.hpp"
 #include "simba/core/error.hpp"
 

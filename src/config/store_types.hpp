@@ -5,8 +5,8 @@
 #include <string_view>
 #include <vector>
 
+#include "config/read/url.hpp"
 #include "config/store_options.hpp"
-#include "config/url.hpp"
 
 namespace simba::config {
 

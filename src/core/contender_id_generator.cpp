@@ -10,7 +10,7 @@
 
 #include <fmt/format.h>
 
-#include "core/fork_count.hpp"
+#include "core/fork/fork_count.hpp"
 #include "core/host_address.hpp"
 
 namespace simba {

@@ -13,7 +13,7 @@
 #include <spdlog/sinks/stdout_color_sinks.h>
 #include <spdlog/spdlog.h>
 
-#include "core/thread_group.hpp"
+#include "core/threads/thread_group.hpp"
 #include "simba/core/fork_guard.hpp"
 
 namespace simba {

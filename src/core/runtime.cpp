@@ -5,10 +5,10 @@
 
 #include <fmt/format.h>
 
-#include "core/asio_timers.hpp"
-#include "core/blocking_waiter.hpp"
-#include "core/thread_group.hpp"
-#include "core/thread_pool.hpp"
+#include "core/threads/blocking_waiter.hpp"
+#include "core/threads/thread_group.hpp"
+#include "core/threads/thread_pool.hpp"
+#include "core/threads/timers.hpp"
 #include "simba/core/error.hpp"
 
 namespace simba {

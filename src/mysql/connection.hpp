@@ -10,7 +10,7 @@
 #include "mysql/settings.hpp"
 #include "simba/core/fork_guard.hpp"
 #include "simba/core/time.hpp"
-#include "sql/wakeup.hpp"
+#include "sql/workers/wakeup.hpp"
 
 struct st_mysql;
 struct st_mysql_res;

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "mysql/mysql_database.hpp"
+#include "mysql/database.hpp"
 #include "mysql/settings.hpp"
 #include "simba/core/error.hpp"
 #include "sql/sql_store.hpp"

@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "mysql/lock_name.hpp"
+#include "mysql/hints/lock_name.hpp"
 
 namespace simba::mysql::statements {
 namespace {

@@ -7,11 +7,11 @@
 #include <utility>
 #include <vector>
 
-#include "postgresql/connect_settings.hpp"
 #include "postgresql/errors.hpp"
+#include "postgresql/settings.hpp"
 #include "simba/core/fork_guard.hpp"
 #include "simba/core/time.hpp"
-#include "sql/wakeup.hpp"
+#include "sql/workers/wakeup.hpp"
 
 namespace simba::postgresql {
 

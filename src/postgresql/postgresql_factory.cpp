@@ -3,7 +3,7 @@
 #include <chrono>
 #include <utility>
 
-#include "postgresql/postgresql_database.hpp"
+#include "postgresql/database.hpp"
 #include "simba/core/error.hpp"
 #include "sql/sql_store.hpp"
 

@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
+#include "postgresql/admin/table_state.hpp"
 #include "postgresql/connection.hpp"
 #include "postgresql/prepared_names.hpp"
-#include "postgresql/table_state.hpp"
 #include "sql/database.hpp"
 
 namespace simba::postgresql {

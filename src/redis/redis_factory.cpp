@@ -6,9 +6,9 @@
 #include <string_view>
 #include <utility>
 
-#include "redis/redis_plan.hpp"
-#include "redis/script_request.hpp"
+#include "redis/routing/script_request.hpp"
 #include "redis/session.hpp"
+#include "redis/settings.hpp"
 #include "simba/core/fork_guard.hpp"
 #include "simba/engine/lease_service_factory.hpp"
 

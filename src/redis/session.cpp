@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "redis/cluster_router.hpp"
+#include "redis/routing/cluster_router.hpp"
 
 namespace simba::redis {
 namespace {

@@ -2,13 +2,13 @@
 
 #include <memory>
 
-#include "redis/connection.hpp"
-#include "redis/io_thread.hpp"
-#include "redis/master_finder.hpp"
-#include "redis/routed_watches.hpp"
-#include "redis/router.hpp"
-#include "redis/script_request.hpp"
-#include "redis/sentinel_watch.hpp"
+#include "redis/connection/connection.hpp"
+#include "redis/connection/io_thread.hpp"
+#include "redis/routing/master_finder.hpp"
+#include "redis/routing/router.hpp"
+#include "redis/routing/script_request.hpp"
+#include "redis/routing/sentinel_watch.hpp"
+#include "redis/waiting/routed_watches.hpp"
 #include "simba/core/runtime.hpp"
 #include "simba/redis/redis_options.hpp"
 

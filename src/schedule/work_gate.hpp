@@ -5,7 +5,7 @@
 #include <mutex>
 #include <thread>
 
-#include "core/prompt_executor.hpp"
+#include "core/threads/prompt_executor.hpp"
 
 namespace simba::detail {
 

@@ -9,7 +9,7 @@
 
 #include "simba/engine/lease_store.hpp"
 #include "sql/database.hpp"
-#include "sql/request_queue.hpp"
+#include "sql/workers/request_queue.hpp"
 
 namespace simba::sql {
 

@@ -11,7 +11,7 @@
 
 #include "simba/core/log.hpp"
 #include "simba/core/time.hpp"
-#include "sql/wakeup.hpp"
+#include "sql/workers/wakeup.hpp"
 
 /// What a database product must bring. Everything else of the SQL stores is shared.
 namespace simba::sql {

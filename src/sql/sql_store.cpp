@@ -12,12 +12,12 @@
 
 #include "simba/core/fork_guard.hpp"
 #include "simba/engine/lease_service_factory.hpp"
-#include "sql/change_watcher.hpp"
 #include "sql/claims.hpp"
 #include "sql/rows.hpp"
 #include "sql/sql_plan.hpp"
-#include "sql/statement_pool.hpp"
-#include "sql/watch_hub.hpp"
+#include "sql/watching/change_watcher.hpp"
+#include "sql/watching/watch_hub.hpp"
+#include "sql/workers/statement_pool.hpp"
 
 namespace simba::sql {
 namespace {

@@ -11,7 +11,7 @@
 
 #include <fmt/format.h>
 
-#include "core/fork_count.hpp"
+#include "core/fork/fork_count.hpp"
 
 namespace simba::sqlite {
 namespace {

@@ -10,7 +10,7 @@
 
 #include "simba/core/error.hpp"
 #include "simba/core/time.hpp"
-#include "sql/wakeup.hpp"
+#include "sql/workers/wakeup.hpp"
 
 namespace simba::sqlite {
 

@@ -4,8 +4,8 @@
 
 #include "simba/core/error.hpp"
 #include "sql/sql_store.hpp"
+#include "sqlite/database.hpp"
 #include "sqlite/database_path.hpp"
-#include "sqlite/sqlite_database.hpp"
 
 namespace simba::sqlite {
 namespace {

@@ -3,7 +3,7 @@
 #include <string_view>
 
 #include "simba/core/error.hpp"
-#include "zookeeper/client.hpp"
+#include "zookeeper/client/client.hpp"
 
 namespace simba::zookeeper {
 

@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 
 #include "simba/core/error.hpp"
-#include "zookeeper/node_names.hpp"
+#include "zookeeper/queue/node_names.hpp"
 
 namespace simba::zookeeper {
 namespace {

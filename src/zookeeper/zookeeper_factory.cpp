@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "simba/engine/lease_service_factory.hpp"
-#include "zookeeper/c_connector.hpp"
+#include "zookeeper/client/c_connector.hpp"
 #include "zookeeper/settings.hpp"
 #include "zookeeper/zookeeper_store.hpp"
 

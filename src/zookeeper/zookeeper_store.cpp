@@ -2,8 +2,8 @@
 
 #include <utility>
 
-#include "zookeeper/contest.hpp"
-#include "zookeeper/node_names.hpp"
+#include "zookeeper/queue/mutex_queues.hpp"
+#include "zookeeper/queue/node_names.hpp"
 
 namespace simba::zookeeper {
 
@@ -19,7 +19,7 @@ ZooKeeperStore::ZooKeeperStore(Settings settings, std::shared_ptr<Connector> con
 
 ZooKeeperStore::~ZooKeeperStore() {
   if (!fork_guard_.in_child()) return;
-  if (contest_) detail::leak(contest_);
+  if (queues_) detail::leak(queues_);
   detail::leak(connector_);
 }
 
@@ -44,41 +44,42 @@ engine::WorstCases ZooKeeperStore::worst_cases(const engine::ContentionPlan& pla
 
 std::shared_ptr<void> ZooKeeperStore::attach() {
   const std::lock_guard lock{mutex_};
-  if (users_ == 0) contest_ = std::make_shared<Contest>(settings_, connector_, runtime_);
+  if (users_ == 0) queues_ = std::make_shared<MutexQueues>(settings_, connector_, runtime_);
   ++users_;
   return {this, [self = shared_from_this()](void*) { self->detach(); }};
 }
 
 void ZooKeeperStore::detach() {
   if (fork_guard_.in_child()) return;
-  std::shared_ptr<Contest> contest;
+  std::shared_ptr<MutexQueues> queues;
   {
     const std::lock_guard lock{mutex_};
-    if (--users_ == 0) contest = std::move(contest_);
+    if (--users_ == 0) queues = std::move(queues_);
   }
-  if (contest && contest->close()) connector_->wait_until_closed();
+  if (queues && queues->close()) connector_->wait_until_closed();
 }
 
 void ZooKeeperStore::acquire(const LeaseRequest& request, AnswerHandler handler) {
   serve(request, std::move(handler),
-        [&](Contest& contest, AnswerHandler next) { contest.acquire(request, std::move(next)); });
+        [&](MutexQueues& queues, AnswerHandler next) { queues.acquire(request, std::move(next)); });
 }
 
 void ZooKeeperStore::guard(const LeaseRequest& request, AnswerHandler handler) {
   serve(request, std::move(handler),
-        [&](Contest& contest, AnswerHandler next) { contest.guard(request, std::move(next)); });
+        [&](MutexQueues& queues, AnswerHandler next) { queues.guard(request, std::move(next)); });
 }
 
 void ZooKeeperStore::release(const LeaseRequest& request, FencingToken token,
                              AnswerHandler handler) {
-  serve(request, std::move(handler), [&](Contest& contest, AnswerHandler next) {
-    contest.release(request, token, std::move(next));
+  serve(request, std::move(handler), [&](MutexQueues& queues, AnswerHandler next) {
+    queues.release(request, token, std::move(next));
   });
 }
 
 void ZooKeeperStore::retrieve(const LeaseRequest& request, AnswerHandler handler) {
-  serve({.mutex = request.mutex, .contender_id = {}}, std::move(handler),
-        [&](Contest& contest, AnswerHandler next) { contest.retrieve(request, std::move(next)); });
+  serve(
+      {.mutex = request.mutex, .contender_id = {}}, std::move(handler),
+      [&](MutexQueues& queues, AnswerHandler next) { queues.retrieve(request, std::move(next)); });
 }
 
 std::unique_ptr<engine::Watch> ZooKeeperStore::watch(const LeaseRequest& request,
@@ -89,17 +90,17 @@ std::unique_ptr<engine::Watch> ZooKeeperStore::watch(const LeaseRequest& request
 template <class Function>
 void ZooKeeperStore::serve(const LeaseRequest& request, AnswerHandler handler,
                            const Function& function) {
-  std::shared_ptr<Contest> contest;
+  std::shared_ptr<MutexQueues> queues;
   try {
-    contest = checked(request);
+    queues = checked(request);
   } catch (const Error& error) {
     handler(error);
     return;
   }
-  function(*contest, std::move(handler));
+  function(*queues, std::move(handler));
 }
 
-std::shared_ptr<Contest> ZooKeeperStore::checked(const LeaseRequest& request) const {
+std::shared_ptr<MutexQueues> ZooKeeperStore::checked(const LeaseRequest& request) const {
   check_name("mutex name", request.mutex, name_limits().mutex);
   if (!request.contender_id.empty()) {
     check_name("contender id", request.contender_id, name_limits().contender_id);
@@ -110,10 +111,10 @@ std::shared_ptr<Contest> ZooKeeperStore::checked(const LeaseRequest& request) co
                 "this process was forked after its ZooKeeper store was made; make a new one here"};
   }
   const std::lock_guard lock{mutex_};
-  if (!contest_) {
+  if (!queues_) {
     throw Error{ErrorKind::unavailable, "the ZooKeeper store is closed: nobody uses it any more"};
   }
-  return contest_;
+  return queues_;
 }
 
 }  // namespace simba::zookeeper

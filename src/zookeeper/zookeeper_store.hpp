@@ -9,12 +9,12 @@
 #include "simba/core/fork_guard.hpp"
 #include "simba/core/runtime.hpp"
 #include "simba/engine/lease_store.hpp"
-#include "zookeeper/client.hpp"
+#include "zookeeper/client/client.hpp"
 #include "zookeeper/settings.hpp"
 
 namespace simba::zookeeper {
 
-class Contest;
+class MutexQueues;
 
 /// The store over any connector, so that it can be played through without servers.
 ///
@@ -47,7 +47,7 @@ class ZooKeeperStore final : public engine::LeaseStore,
   template <class Function>
   void serve(const engine::LeaseRequest& request, engine::AnswerHandler handler,
              const Function& function);
-  std::shared_ptr<Contest> checked(const engine::LeaseRequest& request) const;
+  std::shared_ptr<MutexQueues> checked(const engine::LeaseRequest& request) const;
   void detach();
 
   // constant after construction
@@ -58,7 +58,7 @@ class ZooKeeperStore final : public engine::LeaseStore,
 
   mutable std::mutex mutex_;
   // guarded by mutex_
-  std::shared_ptr<Contest> contest_;  // while someone is attached
+  std::shared_ptr<MutexQueues> queues_;  // while someone is attached
   std::size_t users_ = 0;
 };
 

@@ -9,11 +9,11 @@
 
 #include "cli/demo/actor.hpp"
 #include "cli/doctor/clock_offset.hpp"
-#include "cli/duration.hpp"
 #include "cli/errors.hpp"
-#include "cli/moments.hpp"
-#include "cli/output.hpp"
-#include "cli/printable.hpp"
+#include "cli/terminal/duration.hpp"
+#include "cli/terminal/output.hpp"
+#include "cli/terminal/printable.hpp"
+#include "cli/terminal/timestamps.hpp"
 #include "fuzz/support.hpp"
 
 namespace simba::cli {

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "config/sections.hpp"
+#include "config/read/sections.hpp"
 #include "config/selection.hpp"
 #include "fuzz/support.hpp"
 #include "simba/config/environment.hpp"

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "config/host_list.hpp"
+#include "config/keys/host_list.hpp"
 #include "fuzz/support.hpp"
 #include "simba/core/error.hpp"
 

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "config/sections.hpp"
+#include "config/read/sections.hpp"
 #include "config/selection.hpp"
 #include "fuzz/support.hpp"
 #include "simba/core/error.hpp"

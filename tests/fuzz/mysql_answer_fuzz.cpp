@@ -12,7 +12,7 @@
 #include "fuzz/support.hpp"
 #include "mysql/answer.hpp"
 #include "mysql/errors.hpp"
-#include "mysql/lock_name.hpp"
+#include "mysql/hints/lock_name.hpp"
 #include "mysql/settings.hpp"
 #include "simba/core/error.hpp"
 #include "simba/core/secret.hpp"

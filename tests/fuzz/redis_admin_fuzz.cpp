@@ -8,10 +8,10 @@
 #include <string_view>
 
 #include "fuzz/support.hpp"
-#include "redis/admin_answers.hpp"
-#include "redis/mutex_names.hpp"
-#include "redis/printable.hpp"
-#include "redis/resp_reader.hpp"
+#include "redis/admin/admin_answers.hpp"
+#include "redis/protocol/keys.hpp"
+#include "redis/protocol/printable.hpp"
+#include "redis/protocol/resp_reader.hpp"
 #include "simba/core/error.hpp"
 
 namespace simba::redis {

@@ -9,16 +9,16 @@
 #include <vector>
 
 #include "fuzz/support.hpp"
-#include "redis/cluster_map.hpp"
-#include "redis/command.hpp"
-#include "redis/lease_answer.hpp"
-#include "redis/message.hpp"
-#include "redis/printable.hpp"
-#include "redis/reply.hpp"
-#include "redis/resp_reader.hpp"
-#include "redis/sentinel_watch.hpp"
-#include "redis/server_error.hpp"
-#include "redis/slot.hpp"
+#include "redis/protocol/command.hpp"
+#include "redis/protocol/keys.hpp"
+#include "redis/protocol/lease_answer.hpp"
+#include "redis/protocol/message.hpp"
+#include "redis/protocol/printable.hpp"
+#include "redis/protocol/reply.hpp"
+#include "redis/protocol/resp_reader.hpp"
+#include "redis/protocol/server_error.hpp"
+#include "redis/routing/cluster_map.hpp"
+#include "redis/routing/sentinel_watch.hpp"
 #include "simba/core/error.hpp"
 
 namespace simba::redis {

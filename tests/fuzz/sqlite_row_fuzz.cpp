@@ -17,7 +17,7 @@
 #include "simba/core/error.hpp"
 #include "simba/core/log.hpp"
 #include "sql/rows.hpp"
-#include "sqlite/sqlite_database.hpp"
+#include "sqlite/database.hpp"
 #include "support/temporary_folder.hpp"
 
 namespace simba::sqlite {

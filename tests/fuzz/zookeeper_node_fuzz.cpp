@@ -10,9 +10,9 @@
 #include "fuzz/support.hpp"
 #include "simba/core/error.hpp"
 #include "simba/core/names.hpp"
-#include "zookeeper/c_codes.hpp"
-#include "zookeeper/node_names.hpp"
-#include "zookeeper/server_word.hpp"
+#include "zookeeper/admin/four_letter_word.hpp"
+#include "zookeeper/client/c_library.hpp"
+#include "zookeeper/queue/node_names.hpp"
 
 namespace simba::zookeeper {
 namespace {

@@ -13,7 +13,7 @@
 #include <gtest/gtest.h>
 
 #include "mysql/connection.hpp"
-#include "mysql/mysql_database.hpp"
+#include "mysql/database.hpp"
 #include "mysql/settings.hpp"
 #include "simba/core/error.hpp"
 #include "simba/core/log.hpp"

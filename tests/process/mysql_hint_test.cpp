@@ -5,7 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "mysql/lock_name.hpp"
+#include "mysql/hints/lock_name.hpp"
 #include "mysql/statements.hpp"
 #include "process/mysql_console.hpp"
 #include "simba/testkit/capturing_logger.hpp"

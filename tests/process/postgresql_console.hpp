@@ -11,7 +11,7 @@
 #include <gtest/gtest.h>
 
 #include "postgresql/connection.hpp"
-#include "postgresql/postgresql_database.hpp"
+#include "postgresql/database.hpp"
 #include "postgresql/result_rows.hpp"
 #include "simba/core/error.hpp"
 #include "simba/core/log.hpp"

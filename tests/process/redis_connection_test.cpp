@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "redis/connection.hpp"
+#include "redis/connection/connection.hpp"
 #include "support/redis_console.hpp"
 #include "support/servers.hpp"
 #include "unit/redis/connection_fixture.hpp"

@@ -9,7 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "process/redis_contenders.hpp"
-#include "redis/server_error.hpp"
+#include "redis/protocol/server_error.hpp"
 #include "simba/locker/simba_locker.hpp"
 #include "simba/testkit/recording_contender.hpp"
 #include "support/owner_watch.hpp"

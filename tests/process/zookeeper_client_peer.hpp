@@ -17,8 +17,8 @@
 #include "simba/core/runtime.hpp"
 #include "support/patience.hpp"
 #include "support/zookeeper_servers.hpp"
-#include "zookeeper/c_connector.hpp"
-#include "zookeeper/client.hpp"
+#include "zookeeper/client/c_connector.hpp"
+#include "zookeeper/client/client.hpp"
 
 namespace simba::zookeeper::test {
 

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "config/common_keys.hpp"
+#include "config/keys/common_keys.hpp"
 #include "config/stores/stores.hpp"
 #include "simba/mysql/mysql_admin.hpp"
 #include "simba/mysql/mysql_factory.hpp"

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "config/common_keys.hpp"
+#include "config/keys/common_keys.hpp"
 #include "config/stores/stores.hpp"
 #include "simba/postgresql/postgresql_admin.hpp"
 #include "simba/postgresql/postgresql_factory.hpp"

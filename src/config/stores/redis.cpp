@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-#include "config/common_keys.hpp"
+#include "config/keys/common_keys.hpp"
 #include "config/stores/stores.hpp"
 #include "simba/core/error.hpp"
 #include "simba/redis/redis_admin.hpp"

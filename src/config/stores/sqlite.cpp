@@ -1,6 +1,6 @@
 #include <utility>
 
-#include "config/common_keys.hpp"
+#include "config/keys/common_keys.hpp"
 #include "config/stores/stores.hpp"
 #include "simba/core/error.hpp"
 #include "simba/sqlite/sqlite_admin.hpp"

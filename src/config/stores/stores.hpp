@@ -6,8 +6,8 @@
 #include <string_view>
 #include <vector>
 
+#include "config/read/url.hpp"
 #include "config/store_options.hpp"
-#include "config/url.hpp"
 
 /// One pair of functions a store; those of stores that were not built in are not there.
 namespace simba::config {

@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "redis/required_acl.hpp"
+#include "redis/admin/required_acl.hpp"
 #include "support/redis_console.hpp"
 #include "support/redis_servers.hpp"
 #include "support/supervisor/process.hpp"

@@ -1,8 +1,8 @@
-#include "cli/moments.hpp"
-
 #include <chrono>
 
 #include <gtest/gtest.h>
+
+#include "cli/terminal/timestamps.hpp"
 
 namespace simba::cli {
 namespace {

@@ -3,13 +3,13 @@
 
 #include <gtest/gtest.h>
 
-#include "cli/bound.hpp"
 #include "cli/common_options.hpp"
 #include "cli/doctor/clock_offset.hpp"
 #include "cli/entry.hpp"
-#include "cli/moments.hpp"
-#include "cli/printable.hpp"
-#include "cli/table.hpp"
+#include "cli/terminal/bound.hpp"
+#include "cli/terminal/printable.hpp"
+#include "cli/terminal/table.hpp"
+#include "cli/terminal/timestamps.hpp"
 
 namespace simba::cli {
 namespace {

@@ -1,4 +1,4 @@
-#include "config/document.hpp"
+#include "config/keys/document.hpp"
 
 #include <algorithm>
 #include <cstdlib>

@@ -1,4 +1,4 @@
-#include "config/url.hpp"
+#include "config/read/url.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "config/yaml_tree.hpp"
+#include "config/read/yaml_tree.hpp"
 #include "unit/config/refusal.hpp"
 
 namespace simba::config {

@@ -1,4 +1,4 @@
-#include "core/blocking_waiter.hpp"
+#include "core/threads/blocking_waiter.hpp"
 
 #include <atomic>
 #include <condition_variable>

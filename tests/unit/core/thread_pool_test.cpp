@@ -1,4 +1,4 @@
-#include "core/thread_pool.hpp"
+#include "core/threads/thread_pool.hpp"
 
 #include <array>
 #include <atomic>

@@ -6,7 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "mysql/lock_name.hpp"
+#include "mysql/hints/lock_name.hpp"
 
 namespace simba::mysql {
 namespace {

@@ -1,11 +1,10 @@
-#include "postgresql/postgresql_database.hpp"
-
 #include <functional>
 #include <string>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "postgresql/database.hpp"
 #include "simba/core/error.hpp"
 
 namespace simba::postgresql {

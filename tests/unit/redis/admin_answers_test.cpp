@@ -1,4 +1,4 @@
-#include "redis/admin_answers.hpp"
+#include "redis/admin/admin_answers.hpp"
 
 #include <array>
 #include <chrono>

@@ -1,4 +1,4 @@
-#include "redis/cluster_map.hpp"
+#include "redis/routing/cluster_map.hpp"
 
 #include <algorithm>
 #include <cstdint>

@@ -1,4 +1,4 @@
-#include "redis/command.hpp"
+#include "redis/protocol/command.hpp"
 
 #include <array>
 #include <string>
@@ -7,7 +7,7 @@
 
 #include <gtest/gtest.h>
 
-#include "redis/resp_reader.hpp"
+#include "redis/protocol/resp_reader.hpp"
 
 namespace simba::redis {
 namespace {

@@ -11,10 +11,10 @@
 
 #include <gtest/gtest.h>
 
-#include "core/thread_group.hpp"
-#include "redis/command.hpp"
-#include "redis/connection.hpp"
-#include "redis/io_thread.hpp"
+#include "core/threads/thread_group.hpp"
+#include "redis/connection/connection.hpp"
+#include "redis/connection/io_thread.hpp"
+#include "redis/protocol/command.hpp"
 #include "simba/core/log.hpp"
 #include "support/patience.hpp"
 

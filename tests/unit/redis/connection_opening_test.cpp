@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "redis/connection.hpp"
+#include "redis/connection/connection.hpp"
 #include "support/temporary_folder.hpp"
 #include "unit/redis/connection_fixture.hpp"
 #include "unit/redis/fake_server.hpp"

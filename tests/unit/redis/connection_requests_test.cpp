@@ -1,4 +1,4 @@
-#include "redis/connection_requests.hpp"
+#include "redis/connection/connection_requests.hpp"
 
 #include <chrono>
 

@@ -1,4 +1,4 @@
-#include "redis/connection.hpp"
+#include "redis/connection/connection.hpp"
 
 #include <array>
 #include <atomic>

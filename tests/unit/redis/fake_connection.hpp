@@ -9,9 +9,9 @@
 #include <utility>
 #include <vector>
 
-#include "redis/connection.hpp"
-#include "redis/open_connection.hpp"
-#include "redis/reply.hpp"
+#include "redis/connection/connection.hpp"
+#include "redis/connection/dialer.hpp"
+#include "redis/protocol/reply.hpp"
 #include "simba/core/error.hpp"
 
 namespace simba::redis {

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "redis/dialer.hpp"
+#include "redis/connection/dialer.hpp"
 #include "simba/testkit/manual_runtime.hpp"
 #include "unit/redis/fake_connection.hpp"
 

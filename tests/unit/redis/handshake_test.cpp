@@ -1,11 +1,11 @@
-#include "redis/handshake.hpp"
+#include "redis/connection/handshake.hpp"
 
 #include <string>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "redis/command.hpp"
+#include "redis/protocol/command.hpp"
 #include "simba/core/error.hpp"
 
 namespace simba::redis {

@@ -1,4 +1,4 @@
-#include "redis/io_thread.hpp"
+#include "redis/connection/io_thread.hpp"
 
 #include <future>
 #include <memory>

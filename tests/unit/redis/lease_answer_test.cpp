@@ -1,4 +1,4 @@
-#include "redis/lease_answer.hpp"
+#include "redis/protocol/lease_answer.hpp"
 
 #include <chrono>
 #include <string>

@@ -1,4 +1,4 @@
-#include "redis/master_finder.hpp"
+#include "redis/routing/master_finder.hpp"
 
 #include <cstdint>
 #include <memory>

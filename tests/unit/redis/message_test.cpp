@@ -1,4 +1,4 @@
-#include "redis/message.hpp"
+#include "redis/protocol/message.hpp"
 
 #include <string>
 #include <string_view>
@@ -7,7 +7,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "redis/resp_reader.hpp"
+#include "redis/protocol/resp_reader.hpp"
 
 namespace simba::redis {
 namespace {

@@ -1,4 +1,4 @@
-#include "redis/printable.hpp"
+#include "redis/protocol/printable.hpp"
 
 #include <string>
 

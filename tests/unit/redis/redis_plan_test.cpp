@@ -1,5 +1,3 @@
-#include "redis/redis_plan.hpp"
-
 #include <chrono>
 #include <functional>
 #include <string>
@@ -7,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "redis/settings.hpp"
 #include "simba/core/error.hpp"
 
 namespace simba::redis {

@@ -1,4 +1,4 @@
-#include "redis/replicated_batches.hpp"
+#include "redis/routing/replicated_batches.hpp"
 
 #include <chrono>
 #include <memory>
@@ -8,7 +8,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "redis/command.hpp"
+#include "redis/protocol/command.hpp"
 #include "unit/redis/fake_dialer.hpp"
 
 namespace simba::redis {

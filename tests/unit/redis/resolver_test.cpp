@@ -1,4 +1,4 @@
-#include "redis/resolver.hpp"
+#include "redis/connection/resolver.hpp"
 
 #include <future>
 #include <memory>
@@ -6,7 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "redis/io_thread.hpp"
+#include "redis/connection/io_thread.hpp"
 #include "simba/core/log.hpp"
 #include "unit/redis/name_lookup.hpp"
 

@@ -1,4 +1,4 @@
-#include "redis/resp_reader.hpp"
+#include "redis/protocol/resp_reader.hpp"
 
 #include <cstdint>
 #include <limits>

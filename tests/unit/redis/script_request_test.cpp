@@ -1,4 +1,4 @@
-#include "redis/script_request.hpp"
+#include "redis/routing/script_request.hpp"
 
 #include <chrono>
 #include <memory>
@@ -10,9 +10,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "redis/cluster_router.hpp"
-#include "redis/mutex_names.hpp"
-#include "redis/slot.hpp"
+#include "redis/protocol/keys.hpp"
+#include "redis/routing/cluster_router.hpp"
 #include "unit/redis/fake_dialer.hpp"
 
 namespace simba::redis {

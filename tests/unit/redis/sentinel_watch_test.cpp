@@ -1,4 +1,4 @@
-#include "redis/sentinel_watch.hpp"
+#include "redis/routing/sentinel_watch.hpp"
 
 #include <chrono>
 #include <memory>

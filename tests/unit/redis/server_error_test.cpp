@@ -1,4 +1,4 @@
-#include "redis/server_error.hpp"
+#include "redis/protocol/server_error.hpp"
 
 #include <string>
 #include <string_view>

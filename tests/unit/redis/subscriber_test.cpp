@@ -1,4 +1,4 @@
-#include "redis/subscriber.hpp"
+#include "redis/waiting/subscriber.hpp"
 
 #include <algorithm>
 #include <chrono>

@@ -1,4 +1,4 @@
-#include "redis/subscriptions.hpp"
+#include "redis/waiting/subscriptions.hpp"
 
 #include <chrono>
 #include <optional>
@@ -8,7 +8,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "redis/resp_reader.hpp"
+#include "redis/protocol/resp_reader.hpp"
 #include "unit/redis/fake_connection.hpp"
 
 namespace simba::redis {

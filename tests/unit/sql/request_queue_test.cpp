@@ -1,4 +1,4 @@
-#include "sql/request_queue.hpp"
+#include "sql/workers/request_queue.hpp"
 
 #include <algorithm>
 #include <chrono>

@@ -1,4 +1,4 @@
-#include "sql/sql_admin.hpp"
+#include "sql/admin/sql_admin.hpp"
 
 #include <string>
 #include <vector>

@@ -1,4 +1,4 @@
-#include "sql/statement_pool.hpp"
+#include "sql/workers/statement_pool.hpp"
 
 #include <atomic>
 #include <chrono>

@@ -1,4 +1,4 @@
-#include "sql/watch_hub.hpp"
+#include "sql/watching/watch_hub.hpp"
 
 #include <memory>
 #include <optional>

@@ -9,7 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "simba/core/log.hpp"
-#include "sqlite/sqlite_database.hpp"
+#include "sqlite/database.hpp"
 #include "support/temporary_folder.hpp"
 
 namespace simba::sqlite {

@@ -1,5 +1,3 @@
-#include "zookeeper/c_codes.hpp"
-
 #include <array>
 #include <chrono>
 #include <cstdint>
@@ -9,6 +7,8 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "zookeeper/client/c_library.hpp"
 
 namespace simba::zookeeper {
 namespace {

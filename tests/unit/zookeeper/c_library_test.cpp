@@ -1,11 +1,11 @@
-#include "zookeeper/c_library.hpp"
+#include "zookeeper/client/c_library.hpp"
 
 #include <cerrno>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "zookeeper/c_connector.hpp"
+#include "zookeeper/client/c_connector.hpp"
 
 namespace simba::zookeeper {
 namespace {

@@ -1,4 +1,4 @@
-#include "zookeeper/node_names.hpp"
+#include "zookeeper/queue/node_names.hpp"
 
 #include <string>
 

@@ -1,5 +1,3 @@
-#include "zookeeper/passing_thread.hpp"
-
 #include <atomic>
 #include <chrono>
 #include <future>
@@ -12,6 +10,7 @@
 #include <gtest/gtest.h>
 
 #include "support/patience.hpp"
+#include "zookeeper/client/on_demand_thread.hpp"
 
 namespace simba::zookeeper {
 namespace {
@@ -20,7 +19,7 @@ using namespace std::chrono_literals;
 using testing::ElementsAre;
 
 TEST(ZooKeeperPassingThread, RunsJobsInOrderOnAnotherThread) {
-  PassingThread thread{make_null_logger()};
+  OnDemandThread thread{make_null_logger()};
   std::vector<int> ran;
   std::thread::id where;
   thread.post([&] { where = std::this_thread::get_id(); });
@@ -31,7 +30,7 @@ TEST(ZooKeeperPassingThread, RunsJobsInOrderOnAnotherThread) {
 }
 
 TEST(ZooKeeperPassingThread, WorksAgainAfterARest) {
-  PassingThread thread{make_null_logger()};
+  OnDemandThread thread{make_null_logger()};
   EXPECT_TRUE(thread.wait(0ms));
   for (int i = 0; i < 100; ++i) {
     std::atomic<bool> ran = false;
@@ -44,7 +43,7 @@ TEST(ZooKeeperPassingThread, WorksAgainAfterARest) {
 }
 
 TEST(ZooKeeperPassingThread, GoesOnAfterAJobThatThrows) {
-  PassingThread thread{make_null_logger()};
+  OnDemandThread thread{make_null_logger()};
   bool ran = false;
   thread.post([] { throw std::runtime_error{"by intent"}; });
   thread.post([&] { ran = true; });
@@ -53,7 +52,7 @@ TEST(ZooKeeperPassingThread, GoesOnAfterAJobThatThrows) {
 }
 
 TEST(ZooKeeperPassingThread, TakesJobsFromAJob) {
-  PassingThread thread{make_null_logger()};
+  OnDemandThread thread{make_null_logger()};
   bool ran = false;
   thread.post([&] { thread.post([&] { ran = true; }); });
   ASSERT_TRUE(thread.wait(support::scaled(30s)));
@@ -61,7 +60,7 @@ TEST(ZooKeeperPassingThread, TakesJobsFromAJob) {
 }
 
 TEST(ZooKeeperPassingThread, LeavesAJobBehindThatDoesNotEnd) {
-  PassingThread thread{make_null_logger()};
+  OnDemandThread thread{make_null_logger()};
   std::promise<void> go_on;
   std::promise<void> was_last;
   thread.post([may = go_on.get_future().share()] { may.wait(); });
@@ -78,7 +77,7 @@ TEST(ZooKeeperPassingThread, LeavesAJobBehindThatDoesNotEnd) {
 }
 
 TEST(ZooKeeperPassingThread, MayEndInItsOwnJob) {
-  auto thread = std::make_shared<PassingThread>(make_null_logger());
+  auto thread = std::make_shared<OnDemandThread>(make_null_logger());
   std::promise<void> go_on;
   std::promise<void> gone;
   thread->post([&, may = go_on.get_future().share()] {

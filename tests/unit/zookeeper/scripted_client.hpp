@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "zookeeper/client.hpp"
+#include "zookeeper/client/client.hpp"
 
 namespace simba::zookeeper {
 

@@ -1,6 +1,6 @@
-#include "zookeeper/server_word.hpp"
-
 #include <gtest/gtest.h>
+
+#include "zookeeper/admin/four_letter_word.hpp"
 
 namespace simba::zookeeper {
 namespace {
@@ -18,8 +18,8 @@ TEST(ServerWord, ReadsPlacesWithTheirPorts) {
 
 TEST(ServerWord, TellsThatNobodyIsThere) {
   using namespace std::chrono_literals;
-  const auto answer = ask_word({.host = "127.0.0.1", .port = "1"}, "srvr", 1s);
-  EXPECT_EQ(answer.state, WordAnswer::State::unreachable);
+  const auto answer = ask_four_letter_word({.host = "127.0.0.1", .port = "1"}, "srvr", 1s);
+  EXPECT_EQ(answer.state, FourLetterAnswer::State::unreachable);
 }
 
 TEST(ServerWord, FindsTheVersionInWhatAServerTellsOfItself) {

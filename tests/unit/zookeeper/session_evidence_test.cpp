@@ -1,4 +1,4 @@
-#include "zookeeper/session_evidence.hpp"
+#include "zookeeper/session/session_evidence.hpp"
 
 #include <chrono>
 

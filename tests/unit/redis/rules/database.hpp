@@ -7,7 +7,7 @@
 #include <variant>
 #include <vector>
 
-#include "redis/reply.hpp"
+#include "redis/protocol/reply.hpp"
 
 namespace simba::redis::rules {
 

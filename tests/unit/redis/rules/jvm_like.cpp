@@ -2,8 +2,8 @@
 
 #include <utility>
 
-#include "redis/command.hpp"
-#include "redis/mutex_names.hpp"
+#include "redis/protocol/command.hpp"
+#include "redis/protocol/keys.hpp"
 #include "unit/redis/rules/process.hpp"
 
 namespace simba::redis::rules {

@@ -4,7 +4,7 @@
 #include <memory>
 #include <string>
 
-#include "redis/connection.hpp"
+#include "redis/connection/connection.hpp"
 #include "unit/redis/rules/network.hpp"
 #include "unit/rules/stranger.hpp"
 

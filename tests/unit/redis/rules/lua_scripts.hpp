@@ -5,7 +5,7 @@
 #include <memory>
 #include <string>
 
-#include "redis/reply.hpp"
+#include "redis/protocol/reply.hpp"
 #include "unit/redis/rules/database.hpp"
 
 struct lua_State;

@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "redis/script.hpp"
+#include "redis/protocol/script.hpp"
 
 namespace simba::redis::rules {
 

@@ -5,7 +5,7 @@
 #include <memory>
 #include <vector>
 
-#include "redis/open_connection.hpp"
+#include "redis/connection/dialer.hpp"
 #include "unit/redis/rules/server.hpp"
 #include "unit/rules/network.hpp"
 #include "unit/rules/world.hpp"

@@ -4,8 +4,8 @@
 #include <stdexcept>
 #include <utility>
 
-#include "redis/routed_watches.hpp"
-#include "redis/script_request.hpp"
+#include "redis/routing/script_request.hpp"
+#include "redis/waiting/routed_watches.hpp"
 
 namespace simba::redis::rules {
 

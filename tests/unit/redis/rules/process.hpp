@@ -3,7 +3,7 @@
 #include <memory>
 #include <string>
 
-#include "redis/router.hpp"
+#include "redis/routing/router.hpp"
 #include "unit/redis/rules/mutation.hpp"
 #include "unit/redis/rules/network.hpp"
 #include "unit/rules/process.hpp"

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "redis/reply.hpp"
-#include "redis/script.hpp"
+#include "redis/protocol/reply.hpp"
+#include "redis/protocol/script.hpp"
 #include "unit/redis/rules/database.hpp"
 #include "unit/redis/rules/lua_scripts.hpp"
 #include "unit/rules/world.hpp"

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "redis/connection.hpp"
+#include "redis/connection/connection.hpp"
 #include "unit/redis/rules/network.hpp"
 
 namespace simba::redis::rules {

@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "redis/mutex_names.hpp"
+#include "redis/protocol/keys.hpp"
 
 namespace simba::redis::rules {
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "unit/zookeeper/rules/network.hpp"
-#include "zookeeper/client.hpp"
+#include "zookeeper/client/client.hpp"
 
 namespace simba::zookeeper::rules {
 

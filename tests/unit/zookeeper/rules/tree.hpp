@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "zookeeper/client.hpp"
+#include "zookeeper/client/client.hpp"
 
 namespace simba::zookeeper::rules {
 

@@ -1,0 +1,29 @@
+#include "cli/terminal/duration.hpp"
+
+#include <fmt/format.h>
+
+#include "cli/errors.hpp"
+#include "simba/config/duration.hpp"
+#include "simba/core/error.hpp"
+
+namespace simba::cli {
+
+std::chrono::milliseconds parse_duration(std::string_view text, std::string_view option) {
+  try {
+    return config::parse_duration(text);
+  } catch (const Error& error) {
+    throw UsageError{fmt::format("{}: {}", option, error.what())};
+  }
+}
+
+std::string to_text(std::chrono::nanoseconds span) {
+  const auto count = std::chrono::duration_cast<std::chrono::milliseconds>(span).count();
+  if (count < 1'000) return fmt::format("{} ms", count);
+  if (count < 120'000) {
+    const auto tenths = static_cast<double>(count / 100);  // NOLINT(bugprone-integer-division): cut
+    return fmt::format("{:.6g} s", tenths / 10.0);
+  }
+  return fmt::format("{} min", count / 60'000);
+}
+
+}  // namespace simba::cli

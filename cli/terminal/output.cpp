@@ -1,0 +1,128 @@
+#include "cli/terminal/output.hpp"
+
+#include <cerrno>
+#include <chrono>
+#include <cstdlib>
+#include <system_error>
+#include <unistd.h>
+#include <utility>
+
+namespace simba::cli {
+namespace {
+
+bool may_draw_on(int file) {
+  if (::isatty(file) != 1) return false;
+  const char* terminal = std::getenv("TERM");  // NOLINT(concurrency-mt-unsafe): nobody sets it
+  return terminal != nullptr && std::string_view{terminal} != "dumb";
+}
+
+bool no_colour() {
+  const char* value = std::getenv("NO_COLOR");  // NOLINT(concurrency-mt-unsafe): nobody sets it
+  return value != nullptr && *value != '\0';
+}
+
+/// At once and unbuffered. Returns the error, or 0.
+int write_all(int file, std::string_view text) {
+  while (!text.empty()) {
+    const auto count = ::write(file, text.data(), text.size());
+    if (count < 0) {
+      if (errno == EINTR) continue;
+      return errno;
+    }
+    text.remove_prefix(static_cast<std::size_t>(count));
+  }
+  return 0;
+}
+
+/// Standard error. A line of level info is written as it is; any other is the queue's own.
+class ErrorStream final : public Logger {
+ public:
+  explicit ErrorStream(Output::Form form) : form_{form} {}
+
+  bool enabled(LogLevel /*level*/) const noexcept override { return true; }
+  void log(LogLevel level, std::string_view line) override {
+    if (level == LogLevel::info) {
+      write_all(STDERR_FILENO, line);
+    } else if (form_ == Output::Form::json) {
+      write_all(STDERR_FILENO,
+                to_line({{"event", "log"}, {"level", "warning"}, {"message", line}}) + "\n");
+    } else {
+      write_all(STDERR_FILENO, "simba: " + std::string{line} + "\n");
+    }
+  }
+
+ private:
+  const Output::Form form_;
+};
+
+/// How long a note may take that comes before what others write. Longer, it is left to itself.
+constexpr std::chrono::milliseconds usual_time{250};
+
+}  // namespace
+
+std::string to_line(const Json& object) {
+  return object.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+Output::Output(Form form)
+    : form_{form},
+      live_{form == Form::text && may_draw_on(STDOUT_FILENO)},
+      colours_{live_ && !no_colour()},
+      live_notes_{form == Form::text && may_draw_on(STDERR_FILENO) && !no_colour()} {}
+
+void Output::result(std::string_view text, const Json& object) {
+  write_result((json() ? to_line(object) : std::string{text}) + "\n");
+}
+
+void Output::page(std::string_view text) { write_result(text); }
+
+void Output::write_result(std::string_view text) {
+  const std::lock_guard lock{mutex_};
+  const int error = write_all(STDOUT_FILENO, text);
+  if (error != 0 && error != EPIPE) failure_ = error;
+}
+
+void Output::note(std::string_view text, const Json& object) { write_note(text, object, "\n"); }
+
+void Output::passing_note(std::string_view text, const Json& object) {
+  write_note(text, object, live_notes_ ? "" : "\n");
+}
+
+void Output::end_passing_note() {
+  const std::lock_guard lock{mutex_};
+  if (std::exchange(replaceable_, false)) write_error("\r\033[K");
+}
+
+void Output::event(const Json& object) {
+  if (json()) note({}, object);
+}
+
+void Output::error(std::string_view message, int exit_code) {
+  note(message, {{"event", "error"}, {"message", message}, {"exit_code", exit_code}});
+}
+
+std::string Output::note_line(std::string_view text, const Json& object) const {
+  return (json() ? to_line(object) : "simba: " + std::string{text}) + "\n";
+}
+
+void Output::write_note(std::string_view text, const Json& object, std::string_view end) {
+  std::string line = note_line(text, object);
+  if (end.empty()) line.pop_back();
+  const std::lock_guard lock{mutex_};
+  if (replaceable_) line.insert(0, "\r\033[K");
+  replaceable_ = end.empty();
+  write_error(line);
+}
+
+void Output::write_error(std::string_view text) {
+  try {
+    if (!errors_) errors_ = make_queued_logger(std::make_shared<ErrorStream>(form_));
+  } catch (const std::system_error&) {  // no thread: rather slowly than not at all
+    write_all(STDERR_FILENO, text);
+    return;
+  }
+  errors_->log(LogLevel::info, text);
+  stuck_ = !errors_->flush(stuck_ ? std::chrono::milliseconds{0} : usual_time);
+}
+
+}  // namespace simba::cli

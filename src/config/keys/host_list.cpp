@@ -1,0 +1,88 @@
+#include "config/keys/host_list.hpp"
+
+#include <algorithm>
+#include <charconv>
+
+#include <fmt/format.h>
+
+#include "simba/core/error.hpp"
+
+namespace simba::config {
+namespace {
+
+[[noreturn]] void refuse_hosts(std::string_view what) {
+  throw Error{ErrorKind::configuration,
+              fmt::format("{}; allowed: hosts with or without a port and with a comma between, as "
+                          "db1,db2:7000,[::1]:7000",
+                          what)};
+}
+
+std::uint16_t parse_port(std::string_view text) {
+  std::uint16_t port = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), port);
+  if (error != std::errc{} || end != text.data() + text.size() || port == 0) {
+    refuse_hosts("a port is no number from 1 to 65535");
+  }
+  return port;
+}
+
+bool in_host(char c) { return c > ' ' && c <= '~' && c != '[' && c != ']' && c != '@'; }
+
+HostPort parse_host(std::string_view text) {
+  HostPort result;
+  std::string_view rest;
+  if (text.starts_with('[')) {
+    const std::size_t end = text.find(']');
+    if (end == std::string_view::npos) refuse_hosts("a bracket of an IPv6 address is not closed");
+    result.host = text.substr(1, end - 1);
+    rest = text.substr(end + 1);
+    if (!rest.empty() && rest.front() != ':') refuse_hosts("after an address only a port may come");
+  } else {
+    const std::size_t colon = std::min(text.find(':'), text.size());
+    if (text.find(':', std::min(colon + 1, text.size())) != std::string_view::npos) {
+      refuse_hosts("a host has several colons; an IPv6 address needs brackets");
+    }
+    result.host = text.substr(0, colon);
+    rest = text.substr(colon);
+  }
+  if (result.host.empty()) refuse_hosts("a host is empty");
+  if (!std::all_of(result.host.begin(), result.host.end(), in_host)) {
+    refuse_hosts("a host has characters that are none of a name or an address");
+  }
+  if (!rest.empty()) result.port = parse_port(rest.substr(1));
+  return result;
+}
+
+std::string_view trimmed(std::string_view text) {
+  while (text.starts_with(' ')) text.remove_prefix(1);
+  while (text.ends_with(' ')) text.remove_suffix(1);
+  return text;
+}
+
+}  // namespace
+
+std::vector<HostPort> parse_hosts(std::string_view text) {
+  std::vector<HostPort> hosts;
+  for (std::size_t at = 0; at <= text.size();) {
+    const std::size_t end = std::min(text.find(',', at), text.size());
+    hosts.push_back(parse_host(trimmed(text.substr(at, end - at))));
+    at = end + 1;
+  }
+  return hosts;
+}
+
+std::string to_text(const std::string& host, std::uint16_t port) {
+  const bool ipv6 = host.find(':') != std::string::npos;
+  return ipv6 ? fmt::format("[{}]:{}", host, port) : fmt::format("{}:{}", host, port);
+}
+
+std::string to_text(const std::vector<HostPort>& hosts, std::uint16_t default_port) {
+  std::string text;
+  for (const HostPort& host : hosts) {
+    if (!text.empty()) text += ',';
+    text += to_text(host.host, host.port.value_or(default_port));
+  }
+  return text;
+}
+
+}  // namespace simba::config

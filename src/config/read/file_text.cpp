@@ -1,0 +1,45 @@
+#include "config/read/file_text.hpp"
+
+#include <cerrno>
+#include <cstdio>
+#include <memory>
+#include <system_error>
+
+#include <fmt/format.h>
+
+#include "simba/core/error.hpp"
+
+namespace simba::config {
+namespace {
+
+[[noreturn]] void refuse_file(const std::string& message) {
+  throw Error{ErrorKind::configuration, message};
+}
+
+[[noreturn]] void refuse_with(int error) {
+  if (error == ENOENT) refuse_file("there is no such file");
+  if (error == EACCES) refuse_file("the file can not be read: permission denied");
+  if (error == EISDIR) refuse_file("this is a folder, and a file is needed");
+  refuse_file(fmt::format("the file can not be read: {}", std::generic_category().message(error)));
+}
+
+struct Closer {
+  void operator()(std::FILE* file) const noexcept { std::fclose(file); }
+};
+
+}  // namespace
+
+std::string read_file(const std::filesystem::path& file, std::size_t limit) {
+  std::error_code ignored;
+  if (std::filesystem::is_directory(file, ignored)) refuse_with(EISDIR);
+  const std::unique_ptr<std::FILE, Closer> stream{std::fopen(file.c_str(), "rbe")};
+  if (!stream) refuse_with(errno);
+  std::string text(limit + 1, '\0');
+  const std::size_t size = std::fread(text.data(), 1, text.size(), stream.get());
+  if (std::ferror(stream.get()) != 0) refuse_with(errno);
+  if (size > limit) refuse_file(fmt::format("the file is longer than {} KiB", limit / 1024));
+  text.resize(size);
+  return text;
+}
+
+}  // namespace simba::config

@@ -1,0 +1,218 @@
+#include "config/read/url.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "config/text.hpp"
+#include "simba/core/error.hpp"
+
+namespace simba::config {
+namespace {
+
+constexpr std::string_view jdbc = "jdbc:";
+constexpr std::size_t longest_url = 16'384;
+
+[[noreturn]] void refuse_url(const std::string& message) {
+  throw Error{ErrorKind::configuration, message};
+}
+
+bool is_alphanumeric(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+}
+
+std::string_view without_jdbc(std::string_view text) {
+  if (lower_case(text.substr(0, jdbc.size())) == jdbc) text.remove_prefix(jdbc.size());
+  return text;
+}
+
+int hex_digit(char c) {
+  if (c >= '0' && c <= '9') return c - '0';
+  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
+  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
+  return -1;
+}
+
+std::string decoded(std::string_view text) {
+  std::string result;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] != '%') {
+      result.push_back(text[i]);
+      continue;
+    }
+    const int high = i + 2 < text.size() ? hex_digit(text[i + 1]) : -1;
+    const int low = i + 2 < text.size() ? hex_digit(text[i + 2]) : -1;
+    if (high < 0 || low < 0) {
+      refuse_url("after a % two hexadecimal digits must come; write %25 for a % itself");
+    }
+    const int byte = high * 16 + low;
+    if (byte == 0) refuse_url("%00 is not allowed");
+    result.push_back(static_cast<char>(byte));
+    i += 2;
+  }
+  return result;
+}
+
+std::vector<std::string_view> split(std::string_view text, char separator) {
+  std::vector<std::string_view> parts;
+  for (std::size_t at = 0; at <= text.size();) {
+    const std::size_t end = std::min(text.find(separator, at), text.size());
+    parts.push_back(text.substr(at, end - at));
+    at = end + 1;
+  }
+  return parts;
+}
+
+std::vector<Parameter> parse_parameters(std::string_view text) {
+  std::vector<Parameter> parameters;
+  if (text.empty()) return parameters;
+  for (const std::string_view part : split(text, '&')) {
+    const std::size_t equals = part.find('=');
+    const std::string_view name = part.substr(0, equals);
+    const bool plain = !name.empty() && std::all_of(name.begin(), name.end(), [](char c) {
+      return is_alphanumeric(c) || c == '-' || c == '_' || c == '.';
+    });
+    if (!plain || equals == std::string_view::npos) {
+      refuse_url("after the ? parameters must come, as ?ttl=10s&transition=6s");
+    }
+    const auto twice = [&](const Parameter& other) { return other.name == name; };
+    if (std::any_of(parameters.begin(), parameters.end(), twice)) {
+      refuse_url(fmt::format("parameter \"{}\" is given twice", name));
+    }
+    parameters.push_back({std::string{name}, decoded(part.substr(equals + 1))});
+  }
+  return parameters;
+}
+
+[[noreturn]] void refuse_stray_character() {
+  refuse_url(
+      "in a user, a password or a value the characters / ? # @ % : must be written as %2F %3F "
+      "%23 %40 %25 %3A");
+}
+
+void parse_user(std::string_view text, Url& url) {
+  const std::size_t colon = std::min(text.find(':'), text.size());
+  const std::string_view password = text.substr(std::min(colon + 1, text.size()));
+  if (text.find('@') != std::string_view::npos || password.find(':') != std::string_view::npos) {
+    refuse_stray_character();
+  }
+  url.user = decoded(text.substr(0, colon));
+  if (colon < text.size()) url.password = Secret{decoded(password)};
+}
+
+void parse_authority(std::string_view text, Url& url) {
+  const std::size_t at = text.rfind('@');
+  if (at != std::string_view::npos) {
+    parse_user(text.substr(0, at), url);
+    text.remove_prefix(at + 1);
+  }
+  if (text.empty()) return;
+  url.hosts = parse_hosts(text);
+  for (HostPort& host : url.hosts) host.host = decoded(host.host);
+}
+
+void parse_after_hosts_scheme(std::string_view rest, Url& url) {
+  if (!rest.starts_with("//")) {
+    refuse_url(fmt::format("after {}: two slashes and a host must come, as {}://host", url.scheme,
+                           url.scheme));
+  }
+  rest.remove_prefix(2);
+  const std::size_t end = std::min(rest.find_first_of("/?"), rest.size());
+  const bool strays =
+      rest.find('@', end) != std::string_view::npos || rest.find('#') != std::string_view::npos;
+  if (strays) refuse_stray_character();
+  parse_authority(rest.substr(0, end), url);
+  const std::size_t question = std::min(rest.find('?'), rest.size());
+  std::string_view path = rest.substr(end, question - end);
+  if (path.starts_with('/')) path.remove_prefix(1);
+  if (!path.empty()) {
+    for (const std::string_view step : split(path, '/')) url.steps.push_back(decoded(step));
+  }
+  url.parameters = parse_parameters(rest.substr(std::min(question + 1, rest.size())));
+}
+
+void parse_after_path_scheme(std::string_view rest, Url& url) {
+  if (rest.starts_with("//")) {
+    rest.remove_prefix(2);
+    if (!rest.empty() && rest.front() != '/' && rest.front() != '?') {
+      refuse_url(
+          fmt::format("{}: has no host; write {}:PATH, or {}:/// before a path that begins with "
+                      "a slash",
+                      url.scheme, url.scheme, url.scheme));
+    }
+  }
+  const std::size_t question = std::min(rest.find('?'), rest.size());
+  url.path = decoded(rest.substr(0, question));
+  url.parameters = parse_parameters(rest.substr(std::min(question + 1, rest.size())));
+}
+
+}  // namespace
+
+std::optional<std::string> Url::parameter(std::string_view name) const {
+  for (const Parameter& parameter : parameters) {
+    if (parameter.name == name) return parameter.value;
+  }
+  return std::nullopt;
+}
+
+std::optional<std::string> scheme_of(std::string_view text) {
+  text = without_jdbc(text);
+  const std::size_t colon = text.find(':');
+  if (colon == std::string_view::npos || colon == 0) return std::nullopt;
+  const std::string_view scheme = text.substr(0, colon);
+  const bool plain = std::all_of(scheme.begin(), scheme.end(), [](char c) {
+    return is_alphanumeric(c) || c == '+' || c == '-' || c == '.';
+  });
+  return plain ? std::optional{lower_case(scheme)} : std::nullopt;
+}
+
+Url parse_url(std::string_view text, UrlForm form) {
+  if (text.size() > longest_url) refuse_url("the URL is longer than 16 KiB");
+  const auto scheme = scheme_of(text);
+  if (!scheme) refuse_url("a scheme must come first, as sqlite: or redis://");
+  Url url;
+  url.scheme = *scheme;
+  url.form = form;
+  const std::string_view rest = without_jdbc(text).substr(scheme->size() + 1);
+  if (form == UrlForm::hosts) {
+    parse_after_hosts_scheme(rest, url);
+  } else {
+    parse_after_path_scheme(rest, url);
+  }
+  return url;
+}
+
+std::string percent_encoded(std::string_view text) {
+  std::string result;
+  for (const char c : text) {
+    if (is_alphanumeric(c) || c == '-' || c == '_' || c == '.' || c == '~' || c == '$') {
+      result.push_back(c);
+    } else {
+      result += fmt::format("%{:02X}", static_cast<unsigned char>(c));
+    }
+  }
+  return result;
+}
+
+std::string to_text(const Url& url) {
+  if (url.form == UrlForm::path) {
+    const std::string path = shown(url.path);
+    return fmt::format("{}:{}", url.scheme, path.substr(1, path.size() - 2));
+  }
+  std::string text = url.scheme + "://";
+  if (!url.user.empty()) text += percent_encoded(url.user);
+  if (!url.password.empty()) text += ":***";
+  if (!url.user.empty() || !url.password.empty()) text += '@';
+  std::string hosts;
+  for (const HostPort& host : url.hosts) {
+    if (!hosts.empty()) hosts += ',';
+    const bool ipv6 = host.host.find(':') != std::string::npos;
+    hosts += ipv6 ? fmt::format("[{}]", host.host) : percent_encoded(host.host);
+    if (host.port) hosts += fmt::format(":{}", *host.port);
+  }
+  text += hosts;
+  for (const std::string& step : url.steps) text += "/" + percent_encoded(step);
+  return text;
+}
+
+}  // namespace simba::config

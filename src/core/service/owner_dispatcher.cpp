@@ -1,0 +1,239 @@
+#include "simba/core/owner_dispatcher.hpp"
+
+#include <exception>
+#include <string>
+#include <utility>
+
+#include "core/threads/prompt_executor.hpp"
+#include "simba/core/mutex_contender.hpp"
+
+namespace simba {
+
+namespace {
+
+void log_escaped(Logger& log, const std::string& mutex, std::string_view what) {
+  log.log(LogLevel::error, "callback for mutex [" + mutex + "] threw: " + std::string{what} +
+                               "; the exception is dropped, contention goes on");
+}
+
+void log_refused(Logger& log, const std::string& mutex, std::string_view what) {
+  log.log(LogLevel::error, "the executor given for callbacks of mutex [" + mutex +
+                               "] refused a task: " + std::string{what} +
+                               "; the runtime's own runs it");
+}
+
+}  // namespace
+
+OwnerDispatcher::OwnerDispatcher(MutexRetriever& retriever, std::shared_ptr<Executor> executor,
+                                 std::shared_ptr<const Runtime> runtime)
+    : retriever_{retriever},
+      executor_{executor ? executor : runtime->callbacks},
+      runtime_{std::move(runtime)},
+      threads_{executor_ == runtime_->callbacks ? Threads::runtime
+               : dynamic_cast<const detail::PromptExecutor*>(executor_.get()) != nullptr
+                   ? Threads::caller
+                   : Threads::given},
+      mutex_name_{retriever.mutex()},
+      line_{make_line()} {}
+
+MutexState OwnerDispatcher::state() const {
+  const std::lock_guard lock{mutex_};
+  return state_;
+}
+
+void OwnerDispatcher::publish(MutexOwner after) {
+  const std::lock_guard lock{mutex_};
+  state_ = MutexState{state_.after(), std::move(after)};
+  queue_.emplace_back([this, state = state_] { retriever_.notify_owner(state); });
+}
+
+void OwnerDispatcher::refresh(MutexOwner after) {
+  const std::lock_guard lock{mutex_};
+  state_ = MutexState{state_.after(), std::move(after)};
+}
+
+void OwnerDispatcher::reset() {
+  const std::lock_guard lock{mutex_};
+  state_ = MutexState::none();
+}
+
+void OwnerDispatcher::post(Task task) {
+  const std::lock_guard lock{mutex_};
+  queue_.push_back(std::move(task));
+}
+
+void OwnerDispatcher::post_first(Task task) {
+  const std::lock_guard lock{mutex_};
+  queue_.push_front(std::move(task));
+}
+
+void OwnerDispatcher::discard() {
+  std::list<Task> dropped;  // destroyed with no lock held
+  const std::lock_guard lock{mutex_};
+  dropped.swap(queue_);
+  if (line_) line_->is_empty();
+}
+
+void OwnerDispatcher::hold() {
+  const std::lock_guard lock{mutex_};
+  ++holds_;
+}
+
+void OwnerDispatcher::resume() {
+  {
+    const std::lock_guard lock{mutex_};
+    --holds_;
+    idle_.notify_all();
+  }
+  deliver();
+}
+
+std::size_t OwnerDispatcher::backlog() const {
+  const std::lock_guard lock{mutex_};
+  return queue_.size();
+}
+
+bool OwnerDispatcher::running_in_this_thread() const {
+  const std::lock_guard lock{mutex_};
+  return runner_ == std::this_thread::get_id();
+}
+
+bool OwnerDispatcher::serves_this_thread() const {
+  return running_in_this_thread() || executor_->running_in_this_thread();
+}
+
+void OwnerDispatcher::deliver() {
+  {
+    const std::lock_guard lock{mutex_};
+    if (holds_ > 0 || queue_.empty()) return;
+    if (line_) line_->waits();
+    if (std::exchange(scheduled_, true)) return;
+  }
+  // From here on someone else may run the queue: the service, and with it the retriever, may be
+  // gone any moment.
+  if (threads_ != Threads::given) return hand_over();
+  // Not on this thread, which may be that of all timers: who knows how long it takes.
+  try {
+    runtime_->callbacks->execute([self = shared_from_this()] { self->hand_over(); });
+  } catch (...) {
+    give_up_run();
+  }
+}
+
+void OwnerDispatcher::hand_over() {
+  {
+    const std::lock_guard lock{mutex_};
+    if (queue_.empty()) {  // a caller of quiesce() has run it
+      scheduled_ = false;
+      return;
+    }
+  }
+  const auto run = [self = shared_from_this()] { self->run_queue(); };
+  try {
+    executor_->execute(run);
+    return;
+  } catch (const std::exception& e) {
+    log_refused(*runtime_->log, mutex_name_, e.what());
+  } catch (...) {
+    log_refused(*runtime_->log, mutex_name_, "an unknown exception");
+  }
+  try {
+    runtime_->callbacks->execute(run);
+  } catch (...) {
+    give_up_run();
+  }
+}
+
+void OwnerDispatcher::give_up_run() {
+  const std::lock_guard lock{mutex_};
+  scheduled_ = false;
+}
+
+// A caller of quiesce() may be running the queue already: it will then see what is left.
+void OwnerDispatcher::run_queue() {
+  {
+    std::unique_lock lock{mutex_};
+    while (!queue_.empty() && holds_ == 0 && runner_ == std::thread::id{}) run_one(lock);
+    scheduled_ = false;
+  }
+  idle_.notify_all();  // without the lock, which the one that wakes takes at once
+}
+
+void OwnerDispatcher::run_one(std::unique_lock<std::mutex>& lock) {
+  Task task = std::move(queue_.front());
+  queue_.pop_front();
+  const std::thread::id outer = std::exchange(runner_, std::this_thread::get_id());
+  if (line_) {
+    line_->begins();
+    if (!queue_.empty()) line_->waits();
+  }
+  lock.unlock();
+  try {
+    task();
+  } catch (const std::exception& e) {
+    log_escaped(*runtime_->log, mutex_name_, e.what());
+  } catch (...) {
+    log_escaped(*runtime_->log, mutex_name_, "an unknown exception");
+  }
+  task = nullptr;
+  lock.lock();
+  runner_ = outer;
+  if (line_ && outer == std::thread::id{}) line_->ends();
+}
+
+bool OwnerDispatcher::quiesce(LocalTime deadline) {
+  std::unique_lock lock{mutex_};
+  const bool nested = runner_ == std::this_thread::get_id();
+  bool helps = nested || executor_->running_in_this_thread();
+  const auto may_run = [&] { return nested || runner_ == std::thread::id{}; };
+  const auto done = [&] { return queue_.empty() && may_run(); };
+  const auto can_help = [&] { return helps && holds_ == 0 && !queue_.empty() && may_run(); };
+  while (true) {
+    while (can_help()) {
+      run_one(lock);
+      idle_.notify_all();
+    }
+    if (done()) return true;
+    const bool may_take_over = !helps && threads_ != Threads::caller;
+    const LocalTime now = runtime_->clock->now();
+    const LocalTime until =
+        may_take_over && deadline - now > patience() ? now + patience() : deadline;
+    const bool ready =
+        runtime_->waiter->wait_until(lock, idle_, until, [&] { return done() || can_help(); });
+    if (ready) continue;
+    if (until == deadline) return false;
+    if (holds_ == 0 && runner_ == std::thread::id{}) helps = take_over(lock);
+  }
+}
+
+/// Nobody has begun what is queued. The executor may do so later: it finds nothing then.
+bool OwnerDispatcher::take_over(std::unique_lock<std::mutex>& lock) {
+  scheduled_ = false;
+  lock.unlock();
+  runtime_->log->log(LogLevel::warn,
+                     "no thread has begun the callbacks of mutex [" + mutex_name_ +
+                         "]: its executor is busy or has stopped; the thread that stops the "
+                         "service runs them");
+  lock.lock();
+  return true;
+}
+
+std::chrono::nanoseconds OwnerDispatcher::patience() const noexcept {
+  using namespace std::chrono_literals;
+  return threads_ == Threads::given ? 1s : 100ms;
+}
+
+std::unique_ptr<DelayMonitor::Line> OwnerDispatcher::make_line() const {
+  if (!runtime_->delays || threads_ == Threads::caller) return nullptr;
+  std::string who = "a callback of mutex [" + mutex_name_ + "]";
+  if (const auto* const contender = dynamic_cast<const MutexContender*>(&retriever_)) {
+    who += ", contender [" + contender->contender_id() + "]";
+  }
+  return std::make_unique<DelayMonitor::Line>(
+      runtime_->delays, std::move(who), executor_.get(),
+      threads_ == Threads::given
+          ? "the executor given for it is busy or has stopped"
+          : "let callbacks return sooner or raise RuntimeOptions::max_callback_threads");
+}
+
+}  // namespace simba

@@ -1,0 +1,250 @@
+#include "mysql/admin/table_inspector.hpp"
+
+#include <array>
+#include <charconv>
+#include <cstdint>
+#include <optional>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "mysql/answer.hpp"
+#include "mysql/statements.hpp"
+#include "simba/core/error.hpp"
+
+namespace simba::mysql {
+namespace {
+
+using engine::Finding;
+using sql::note;
+using sql::problem;
+using sql::warning;
+
+constexpr std::string_view facts =
+    "SELECT VERSION(),"
+    "TIMESTAMPDIFF(MICROSECOND,'1970-01-01 00:00:00',UTC_TIMESTAMP(3)) DIV 1000,CONNECTION_ID()";
+
+constexpr std::string_view settings_query =
+    "SELECT @@innodb_flush_log_at_trx_commit,@@log_bin,@@sync_binlog,@@read_only";
+
+constexpr std::string_view columns =
+    "SELECT column_name,column_type,data_type,character_maximum_length,character_set_name,"
+    "collation_name FROM information_schema.columns "
+    "WHERE table_schema=DATABASE() AND table_name='simba_mutex'";
+
+constexpr std::string_view engine_of_table =
+    "SELECT engine FROM information_schema.tables "
+    "WHERE table_schema=DATABASE() AND table_name='simba_mutex'";
+
+/// Each fails where the right is missing, and changes nothing.
+constexpr std::array<std::string_view, 4> tries{
+    "SELECT mutex,owner_id,acquired_at,ttl_at,transition_at,version FROM simba_mutex LIMIT 0",
+    "INSERT INTO simba_mutex (mutex,acquired_at,ttl_at,transition_at,owner_id,version) "
+    "SELECT mutex,0,0,0,'',0 FROM simba_mutex WHERE 1=0",
+    "UPDATE simba_mutex SET version=version,owner_id=owner_id,acquired_at=acquired_at,"
+    "ttl_at=ttl_at,transition_at=transition_at WHERE 1=0",
+    "SELECT mutex FROM simba_mutex FORCE INDEX (PRIMARY) LIMIT 0"};
+
+/// "10.11.19-MariaDB" -> {10, 11, 19}.
+std::array<unsigned, 3> version_of(std::string_view text) {
+  std::array<unsigned, 3> version{};
+  const char* at = text.data();
+  const char* const end = text.data() + text.size();
+  for (unsigned& part : version) {
+    const auto [stop, error] = std::from_chars(at, end, part);
+    if (error != std::errc{} || stop == end || *stop != '.') break;
+    at = stop + 1;
+  }
+  return version;
+}
+
+std::string text(const std::vector<StatementResult::Value>& values, std::size_t column) {
+  return column < values.size() ? values[column].value_or("") : "";
+}
+
+std::optional<std::uint64_t> bits_of(std::string_view data_type, std::string_view column_type) {
+  constexpr std::array<std::pair<std::string_view, std::uint64_t>, 5> sizes{
+      {{"tinyint", 8}, {"smallint", 16}, {"mediumint", 24}, {"int", 32}, {"bigint", 64}}};
+  for (const auto& [name, bits] : sizes) {
+    if (data_type == name) {
+      return bits - (column_type.find("unsigned") == std::string_view::npos ? 1 : 0);
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+MySqlInspector::MySqlInspector(Settings checked, std::chrono::milliseconds connect_timeout)
+    : settings_{std::move(checked)}, connect_timeout_{connect_timeout} {}
+
+void MySqlInspector::connect() {
+  if (connection_ && connection_->alive()) return;
+  connection_ = std::make_unique<Connection>(settings_);
+  connection_->begin_connect();
+  Reply reply = connection_->finish(sql::real_now() + connect_timeout_, never_raised_);
+  if (!reply.refusal && settings_.options.tls.mode != TlsMode::off && !connection_->encrypted()) {
+    connection_.reset();
+    throw Error{
+        ErrorKind::configuration,
+        fmt::format("MySQL at {} does not speak TLS, which tls.mode asks for", settings_.place)};
+  }
+  if (!reply.refusal) {
+    connection_->begin_query(
+        statements::set_up(connection_->mariadb(), false, settings_.statement_timeout));
+    reply = connection_->finish(sql::real_now() + connect_timeout_, never_raised_);
+  }
+  if (reply.refusal) {
+    connection_.reset();
+    throw to_error(settings_, *reply.refusal, Phase::connecting);
+  }
+}
+
+Reply MySqlInspector::ask(std::string_view text) {
+  connect();
+  connection_->begin_query(text);
+  return connection_->finish(sql::real_now() + settings_.statement_timeout, never_raised_);
+}
+
+std::vector<MySqlInspector::Values> MySqlInspector::rows_of(std::string_view text) {
+  const Reply reply = ask(text);
+  if (reply.refusal) throw to_error(settings_, *reply.refusal, Phase::asking);
+  return answer::last(reply).rows;
+}
+
+bool MySqlInspector::has_table() {
+  const Reply reply = ask(statements::look_for_table());
+  if (!reply.refusal) return true;
+  if (reply.refusal->code == table_missing) return false;
+  throw to_error(settings_, *reply.refusal, Phase::asking);
+}
+
+std::vector<std::string> MySqlInspector::names() {
+  std::vector<std::string> names;
+  for (const Values& row : rows_of("SELECT mutex FROM simba_mutex")) {
+    names.push_back(text(row, 0));
+  }
+  return names;
+}
+
+engine::StoreReport MySqlInspector::examine() {
+  engine::StoreReport report;
+  check_version(report);
+  check_settings(report.findings);
+  const Reply table = ask(statements::look_for_table());
+  if (table.refusal && table.refusal->code == table_missing) {
+    report.findings.push_back(
+        problem(fmt::format("table simba_mutex is missing in database {}; run simba init",
+                            settings_.options.database)));
+    return report;
+  }
+  check_rights(report.findings);
+  check_table(report.findings);
+  return report;
+}
+
+void MySqlInspector::check_version(engine::StoreReport& report) {
+  const auto rows = rows_of(facts);
+  if (rows.empty()) return;
+  const std::string full = text(rows.front(), 0);
+  const bool mariadb = connection_->mariadb();
+  report.server =
+      fmt::format("{} {}", mariadb ? "MariaDB" : "MySQL", full.substr(0, full.find('-')));
+  if (const auto now = answer::number(rows.front(), 1)) {
+    report.server_time = StoreTime{std::chrono::milliseconds{static_cast<std::int64_t>(*now)}};
+  }
+  const std::array<unsigned, 3> least =
+      mariadb ? std::array<unsigned, 3>{10, 3, 18} : std::array<unsigned, 3>{5, 7, 0};
+  if (version_of(full) < least) {
+    report.findings.push_back(
+        problem(fmt::format("{} is too old; {} or later is needed", report.server,
+                            mariadb ? "MariaDB 10.3.18" : "MySQL 5.7"),
+                ErrorKind::unsupported));
+  }
+  if (settings_.hints() && answer::number(rows.front(), 2) != connection_->number()) {
+    report.findings.push_back(
+        note("there is a proxy between here and the server, so waiters are not told of releases "
+             "and look each poll interval"));
+  }
+}
+
+void MySqlInspector::check_settings(std::vector<Finding>& findings) {
+  const auto rows = rows_of(settings_query);
+  if (rows.empty()) return;
+  const Values& values = rows.front();
+  if (text(values, 0) != "1") {
+    findings.push_back(warning(fmt::format(
+        "innodb_flush_log_at_trx_commit is {}: a crash may undo what was answered, so that a mutex "
+        "has two owners; set it to 1",
+        text(values, 0))));
+  }
+  if (text(values, 1) == "1" && text(values, 2) != "1") {
+    findings.push_back(warning(
+        fmt::format("sync_binlog is {}: replicas may lack what was answered before a crash; set it "
+                    "to 1",
+                    text(values, 2))));
+  }
+  if (text(values, 3) != "0" && text(values, 3) != "OFF") {
+    findings.push_back(problem("the server is read-only, a replica perhaps; connect to the primary",
+                               ErrorKind::unavailable));
+  }
+}
+
+void MySqlInspector::check_rights(std::vector<Finding>& findings) {
+  for (const std::string_view statement : tries) {
+    const Reply reply = ask(statement);
+    if (!reply.refusal) continue;
+    const Error error = to_error(settings_, *reply.refusal, Phase::asking);
+    // That the server is read-only has been said.
+    if (error.kind() != ErrorKind::unavailable) findings.push_back(problem(error));
+    if (error.kind() == ErrorKind::configuration) return;
+  }
+}
+
+void MySqlInspector::check_table(std::vector<Finding>& findings) {
+  const auto rows = rows_of(columns);
+  if (rows.empty()) return;  // who may see no column has no right, which has been said
+  std::vector<sql::TableColumn> found;
+  for (const Values& row : rows) {
+    sql::TableColumn column{.name = text(row, 0), .type = text(row, 1)};
+    column.most = bits_of(text(row, 2), column.type);
+    if (!column.most) column.most = answer::number(row, 3);
+    if (column.name == "mutex") check_names(row, findings);
+    found.push_back(std::move(column));
+  }
+  constexpr std::uint64_t bits_of_int = 31;
+  for (auto& finding : sql::check_columns(found, bits_of_int)) {
+    findings.push_back(std::move(finding));
+  }
+  const auto engines = rows_of(engine_of_table);
+  if (const auto engine = engines.empty() ? "" : text(engines.front(), 0);
+      !engine.empty() && engine != "InnoDB") {
+    findings.push_back(warning(
+        fmt::format("table simba_mutex has engine {}, which may lose what was answered in a crash; "
+                    "run: ALTER TABLE simba_mutex ENGINE = InnoDB",
+                    engine)));
+  }
+}
+
+/// What the column of names can tell apart.
+void MySqlInspector::check_names(const Values& column, std::vector<Finding>& findings) {
+  const std::string charset = text(column, 4);
+  const std::string collation = text(column, 5);
+  const std::string better = connection_->mariadb() ? "utf8mb4_nopad_bin" : "utf8mb4_bin";
+  const std::string remedy = fmt::format(
+      "run: ALTER TABLE simba_mutex CONVERT TO CHARACTER SET utf8mb4 COLLATE {}", better);
+  if (!charset.empty() && charset != "utf8mb4") {
+    findings.push_back(
+        warning(fmt::format("table simba_mutex has character set {}, which can not hold every "
+                            "character of a name; {}",
+                            charset, remedy)));
+  }
+  if (!collation.empty() && !collation.ends_with("_bin")) {
+    findings.push_back(
+        warning(fmt::format("table simba_mutex has collation {}: of two names that it takes for "
+                            "each other, e.g. \"a\" and \"A\", the second is refused; {}",
+                            collation, remedy)));
+  }
+}
+
+}  // namespace simba::mysql

@@ -1,0 +1,45 @@
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "mysql/connection.hpp"
+#include "mysql/settings.hpp"
+#include "sql/admin/sql_admin.hpp"
+
+namespace simba::mysql {
+
+/// Looks at a MySQL or MariaDB server and its table, on a connection of its own.
+class MySqlInspector final : public sql::TableInspector {
+ public:
+  MySqlInspector(Settings checked, std::chrono::milliseconds connect_timeout);
+
+  bool has_table() override;
+  std::vector<std::string> names() override;
+  engine::StoreReport examine() override;
+
+ private:
+  using Values = std::vector<StatementResult::Value>;
+
+  void connect();
+  Reply ask(std::string_view text);
+  /// The rows of the last statement; what the server refuses is thrown.
+  std::vector<Values> rows_of(std::string_view text);
+  void check_version(engine::StoreReport& report);
+  void check_settings(std::vector<engine::Finding>& findings);
+  void check_rights(std::vector<engine::Finding>& findings);
+  void check_table(std::vector<engine::Finding>& findings);
+  void check_names(const Values& column, std::vector<engine::Finding>& findings);
+
+  // constant after construction
+  const Settings settings_;
+  const std::chrono::milliseconds connect_timeout_;
+  const sql::Wakeup never_raised_{};
+
+  std::unique_ptr<Connection> connection_{};
+};
+
+}  // namespace simba::mysql

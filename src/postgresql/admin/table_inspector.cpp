@@ -1,0 +1,202 @@
+#include "postgresql/admin/table_inspector.hpp"
+
+#include <charconv>
+#include <cstdint>
+#include <libpq-fe.h>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "postgresql/statements.hpp"
+#include "simba/core/error.hpp"
+
+namespace simba::postgresql {
+namespace {
+
+using engine::Finding;
+using sql::problem;
+using sql::Waited;
+using sql::warning;
+
+/// What the statements of the store need.
+constexpr int least_version = 120000;
+
+constexpr const char* server_facts = R"(
+SELECT current_setting('server_version'),
+       floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint,
+       pg_is_in_recovery() OR current_setting('transaction_read_only')::bool,
+       current_setting('fsync'), pg_backend_pid(),
+       coalesce(has_schema_privilege(current_schema(), 'CREATE'), false))";
+
+constexpr const char* rights = R"(
+SELECT has_table_privilege(t, 'SELECT'), has_table_privilege(t, 'INSERT'),
+       has_table_privilege(t, 'UPDATE')
+FROM to_regclass('simba_mutex') AS t)";
+
+/// Name, type, length in characters, size in bytes, whether equal texts are equal bytes.
+constexpr const char* columns = R"(
+SELECT a.attname, format_type(a.atttypid, a.atttypmod),
+       CASE WHEN a.atttypid IN ('varchar'::regtype, 'bpchar'::regtype) AND a.atttypmod > 4
+            THEN a.atttypmod - 4 END,
+       CASE WHEN a.atttypid IN ('int2'::regtype, 'int4'::regtype, 'int8'::regtype)
+            THEN a.attlen END,
+       coalesce(c.collisdeterministic, true)
+FROM pg_attribute a LEFT JOIN pg_collation c ON c.oid = a.attcollation
+WHERE a.attrelid = to_regclass('simba_mutex') AND a.attnum > 0 AND NOT a.attisdropped)";
+
+constexpr const char* unique_name = R"(
+SELECT 1
+FROM pg_index i JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = i.indkey[0]
+WHERE i.indrelid = to_regclass('simba_mutex') AND i.indisunique AND i.indisvalid
+  AND i.indnkeyatts = 1 AND i.indpred IS NULL AND a.attname = 'mutex')";
+
+std::optional<std::int64_t> number(std::string_view text) {
+  std::int64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+sql::TableColumn column_of(const std::vector<std::string>& row) {
+  sql::TableColumn column{.name = row.at(0), .type = row.at(1)};
+  if (const auto length = number(row.at(2))) column.most = static_cast<std::uint64_t>(*length);
+  if (const auto bytes = number(row.at(3)))
+    column.most = static_cast<std::uint64_t>(*bytes * 8 - 1);
+  return column;
+}
+
+}  // namespace
+
+PostgreSqlInspector::PostgreSqlInspector(const PostgreSqlOptions& options,
+                                         std::chrono::milliseconds connect_timeout,
+                                         std::chrono::milliseconds statement_timeout)
+    : settings_{std::make_shared<ConnectSettings>(options)},
+      listen_{options.listen},
+      connect_timeout_{connect_timeout},
+      statement_timeout_{statement_timeout} {}
+
+void PostgreSqlInspector::connect() {
+  if (connection_ && connection_->usable()) return;
+  connection_.reset();
+  auto fresh = std::make_unique<Connection>(settings_);
+  if (fresh->connect(sql::real_now() + connect_timeout_, never_raised_) != Waited::ready) {
+    throw Error{ErrorKind::unavailable,
+                fmt::format("{}: no connection in time", settings_->name())};
+  }
+  connection_ = std::move(fresh);
+}
+
+PostgreSqlInspector::Table PostgreSqlInspector::ask(const char* statement) {
+  connect();
+  connection_->send(statement, {});
+  if (connection_->receive(sql::real_now() + statement_timeout_, never_raised_) != Waited::ready) {
+    connection_.reset();
+    throw Error{ErrorKind::timeout, fmt::format("{}: no answer in time", settings_->name())};
+  }
+  const Result result = connection_->take_result();
+  Table table(static_cast<std::size_t>(PQntuples(result.get())));
+  for (int row = 0; row < PQntuples(result.get()); ++row) {
+    auto& values = table[static_cast<std::size_t>(row)];
+    for (int column = 0; column < PQnfields(result.get()); ++column) {
+      values.emplace_back(PQgetvalue(result.get(), row, column),
+                          static_cast<std::size_t>(PQgetlength(result.get(), row, column)));
+    }
+  }
+  return table;
+}
+
+bool PostgreSqlInspector::has_table() { return ask(statements::find_table).at(0).at(0) == "t"; }
+
+std::vector<std::string> PostgreSqlInspector::names() {
+  std::vector<std::string> names;
+  for (auto& row : ask("SELECT mutex FROM simba_mutex")) names.push_back(std::move(row.at(0)));
+  return names;
+}
+
+engine::StoreReport PostgreSqlInspector::examine() {
+  engine::StoreReport report;
+  check_server(report);
+  if (sql::has_problem(report.findings)) return report;
+  check_table(report.findings);
+  return report;
+}
+
+void PostgreSqlInspector::check_server(engine::StoreReport& report) {
+  connect();
+  auto& findings = report.findings;
+  if (const int version = PQserverVersion(connection_->handle()); version < least_version) {
+    report.server = fmt::format("PostgreSQL {}", version / 10'000);
+    findings.push_back(
+        problem("this PostgreSQL is too old; 12 or later is needed", ErrorKind::unsupported));
+    return;
+  }
+  const auto facts = ask(server_facts).at(0);
+  report.server = "PostgreSQL " + facts.at(0).substr(0, facts.at(0).find(' '));
+  if (const auto now = number(facts.at(1))) {
+    report.server_time = StoreTime{std::chrono::milliseconds{*now}};
+  }
+  if (facts.at(2) == "t") {
+    findings.push_back(problem("the server is a replica or read-only; connect to the primary",
+                               ErrorKind::unavailable));
+  }
+  if (facts.at(3) == "off") {
+    findings.push_back(
+        warning("fsync is off: after a crash of the machine the table may be damaged, and mutexes "
+                "may have two owners; set fsync = on in postgresql.conf"));
+  }
+  // A pooler gives out numbers of its own.
+  const bool pooled = number(facts.at(4)) != PQbackendPID(connection_->handle());
+  if (pooled && listen_ == Listen::yes) {
+    findings.push_back(
+        warning("there is a pooler between here and the server; unless it gives each client a "
+                "session of its own (pool_mode = session), waiters are not told of releases: set "
+                "listen to no, or connect to the server itself"));
+  }
+  if (!has_table()) {
+    findings.push_back(problem(fmt::format(
+        "table simba_mutex is missing in database \"{}\"; run simba init{}",
+        PQdb(connection_->handle()),
+        facts.at(5) == "t" ? "" : " as someone who has the right CREATE, which this user lacks")));
+  }
+}
+
+void PostgreSqlInspector::check_table(std::vector<Finding>& findings) {
+  check_rights(findings);
+  std::vector<sql::TableColumn> found;
+  for (const auto& row : ask(columns)) {
+    found.push_back(column_of(row));
+    if (row.at(4) != "t" && (row.at(0) == "mutex" || row.at(0) == "owner_id")) {
+      findings.push_back(problem(
+          fmt::format("the collation of column {} takes different names for each other; run: ALTER "
+                      "TABLE simba_mutex ALTER COLUMN {} TYPE {} COLLATE \"C\"",
+                      row.at(0), row.at(0), row.at(1))));
+    }
+  }
+  constexpr std::uint64_t bits_of_bigint = 63;
+  for (auto& finding : sql::check_columns(found, bits_of_bigint)) {
+    findings.push_back(std::move(finding));
+  }
+  if (ask(unique_name).empty()) {
+    findings.push_back(
+        problem("table simba_mutex has no primary key on column mutex, so a mutex may have several "
+                "rows; run: ALTER TABLE simba_mutex ADD PRIMARY KEY (mutex)"));
+  }
+}
+
+void PostgreSqlInspector::check_rights(std::vector<Finding>& findings) {
+  const auto has = ask(rights).at(0);
+  for (const auto& [column, right] :
+       {std::pair{0U, "SELECT"}, std::pair{1U, "INSERT"}, std::pair{2U, "UPDATE"}}) {
+    if (has.at(column) != "t") {
+      findings.push_back(problem(
+          fmt::format("user \"{0}\" lacks the right {1} on table simba_mutex; run as its owner: "
+                      "GRANT {1} ON simba_mutex TO \"{0}\"",
+                      PQuser(connection_->handle()), right),
+          ErrorKind::permission));
+    }
+  }
+}
+
+}  // namespace simba::postgresql

@@ -1,0 +1,44 @@
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "postgresql/connection.hpp"
+#include "postgresql/settings.hpp"
+#include "sql/admin/sql_admin.hpp"
+
+namespace simba::postgresql {
+
+/// Looks at a PostgreSQL server and its table, on a connection of its own.
+class PostgreSqlInspector final : public sql::TableInspector {
+ public:
+  PostgreSqlInspector(const PostgreSqlOptions& options, std::chrono::milliseconds connect_timeout,
+                      std::chrono::milliseconds statement_timeout);
+
+  bool has_table() override;
+  std::vector<std::string> names() override;
+  engine::StoreReport examine() override;
+
+ private:
+  /// The rows of an answer as text; "" where it is NULL.
+  using Table = std::vector<std::vector<std::string>>;
+
+  Table ask(const char* statement);
+  void connect();
+  void check_server(engine::StoreReport& report);
+  void check_table(std::vector<engine::Finding>& findings);
+  void check_rights(std::vector<engine::Finding>& findings);
+
+  // constant after construction
+  const std::shared_ptr<const ConnectSettings> settings_;
+  const Listen listen_;
+  const std::chrono::milliseconds connect_timeout_;
+  const std::chrono::milliseconds statement_timeout_;
+  const sql::Wakeup never_raised_{};
+
+  std::unique_ptr<Connection> connection_{};
+};
+
+}  // namespace simba::postgresql

@@ -1,0 +1,214 @@
+#include "redis/admin/doctor.hpp"
+
+#include <algorithm>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "redis/admin/admin_answers.hpp"
+#include "redis/admin/command_trials.hpp"
+#include "redis/protocol/command.hpp"
+#include "redis/protocol/keys.hpp"
+#include "redis/protocol/printable.hpp"
+#include "redis/protocol/server_error.hpp"
+#include "simba/core/error.hpp"
+
+namespace simba::redis {
+namespace {
+
+using engine::Finding;
+using engine::StoreReport;
+using Code = ServerError::Code;
+using Weight = Finding::Weight;
+
+class Examination {
+ public:
+  explicit Examination(ServerConsole& console) : console_{console} {}
+
+  StoreReport run() {
+    report_.server = "Redis";
+    if (console_.options().topology == Topology::sentinel) check_sentinels();
+    std::vector<Endpoint> masters;
+    try {
+      masters = console_.masters();
+      check_servers(masters);
+    } catch (const Error& error) {
+      if (error.kind() != ErrorKind::permission && error.kind() != ErrorKind::configuration) throw;
+      add(Weight::problem, error.what(), error.kind());
+    }
+    if (console_.options().topology == Topology::cluster) check_cluster(masters);
+    return std::move(report_);
+  }
+
+ private:
+  /// Once each: the servers of a cluster often share what is wrong.
+  void add(Weight weight, std::string text, ErrorKind kind = ErrorKind::configuration) {
+    if (told_.insert(text).second) report_.findings.push_back({weight, std::move(text), kind});
+  }
+
+  /// One that can be reached is enough to tell of the others.
+  void check_servers(const std::vector<Endpoint>& servers) {
+    std::vector<Error> errors;
+    for (const Endpoint& server : servers) {
+      try {
+        check_server(server);
+      } catch (const Error& error) {
+        errors.push_back(error);
+      }
+    }
+    if (!errors.empty() && errors.size() == servers.size()) throw Error{errors.front()};
+    for (const Error& error : errors) add(Weight::problem, error.what(), error.kind());
+  }
+
+  void check_server(const Endpoint& server) {
+    check_role(server);
+    check_time(server);
+    check_info(server);
+    for (Finding& finding : try_commands(console_, server)) {
+      add(finding.weight, std::move(finding.text), finding.kind);
+    }
+    const Reply scan = console_.ask(server, {"SCAN", "0", "COUNT", "1"});
+    if (scan.is(Reply::Type::error) && parse_server_error(scan.text).code == Code::no_permission) {
+      add(Weight::note,
+          "this user may not list mutexes; to allow it run: ACL SETUSER <user> +scan");
+    }
+  }
+
+  void check_role(const Endpoint& server) {
+    const Reply role = console_.ask(server, {"ROLE"});
+    if (!role.is(Reply::Type::array) || role.elements.empty()) return;
+    if (const std::string& name = role.elements.front().text; name != "master") {
+      add(Weight::problem,
+          fmt::format("{} is no master but a {}; connect to the master, or name "
+                      "the sentinels",
+                      place_of(server), printable(name)),
+          ErrorKind::unavailable);
+      return;
+    }
+    const int wanted = console_.options().wait_replicas;
+    const std::size_t replicas = role.elements.size() > 2 ? role.elements[2].elements.size() : 0;
+    if (wanted > 0 && replicas < static_cast<std::size_t>(wanted)) {
+      add(Weight::problem,
+          fmt::format("{} has {} replicas, but wait_replicas asks for {}: nothing can be acquired",
+                      place_of(server), replicas, wanted),
+          ErrorKind::unavailable);
+    }
+  }
+
+  void check_time(const Endpoint& server) {
+    const Reply time = console_.ask(server, {"TIME"});
+    if (!report_.server_time) report_.server_time = server_time(time);
+  }
+
+  void check_info(const Endpoint& server) {
+    const Reply info = console_.ask(server, {"INFO"});
+    if (info.is(Reply::Type::error)) {
+      add(Weight::note,
+          "version, persistence and eviction policy can not be seen by this user; to allow it run: "
+          "ACL SETUSER <user> +info");
+      return;
+    }
+    check_version(value_in(info.text, "redis_version"));
+    if (const auto policy = value_in(info.text, "maxmemory_policy");
+        !policy.empty() && policy != "noeviction") {
+      add(Weight::warning,
+          fmt::format("maxmemory-policy of {} is {}: when its memory is full it drops owners; set "
+                      "it to noeviction",
+                      place_of(server), policy));
+    }
+    if (value_in(info.text, "aof_enabled") == "0") {
+      add(Weight::warning,
+          fmt::format("appendonly of {} is off: after a crash it has forgotten the owners, and a "
+                      "mutex may have two; set appendonly to yes and appendfsync to always",
+                      place_of(server)));
+      return;
+    }
+    const Reply fsync = console_.ask(server, {"CONFIG", "GET", "appendfsync"});
+    if (fsync.is(Reply::Type::error)) {
+      add(Weight::note,
+          "appendfsync can not be seen by this user; to allow it run: ACL SETUSER <user> "
+          "+config|get");
+    }
+    if (fsync.elements.size() == 2 && fsync.elements[1].text != "always") {
+      add(Weight::warning,
+          fmt::format("appendfsync of {} is {}: after a crash it may have forgotten the newest "
+                      "owners, and a mutex may have two; set it to always",
+                      place_of(server), printable(fsync.elements[1].text)));
+    }
+  }
+
+  void check_version(const std::string& version) {
+    if (version.empty()) return;
+    report_.server = "Redis " + version;
+    if (is_too_old(version)) {
+      add(Weight::problem, fmt::format("Redis {} is too old; 6.2 or later is needed", version),
+          ErrorKind::unsupported);
+    }
+  }
+
+  void check_sentinels() {
+    const auto& all = console_.options().endpoints;
+    std::vector<Reply> answers;
+    for (const Endpoint& sentinel : all) {
+      try {
+        Reply answer = console_.ask_sentinel(
+            sentinel, {"SENTINEL", "GET-MASTER-ADDR-BY-NAME", console_.options().master_name});
+        if (answer.is(Reply::Type::array)) answers.push_back(std::move(answer));
+      } catch (const Error& error) {
+        add(Weight::warning, fmt::format("a sentinel does not answer: {}", error.what()));
+      }
+    }
+    const bool enough = answers.size() * 2 > all.size();
+    add(answers.size() == all.size() ? Weight::note : Weight::warning,
+        fmt::format("{} of {} sentinels name the master{}", answers.size(), all.size(),
+                    enough ? "" : "; without a majority there is no fail-over"));
+    const bool agree = std::all_of(answers.begin(), answers.end(),
+                                   [&](const Reply& one) { return one == answers.front(); });
+    if (!agree) {
+      add(Weight::warning,
+          "the sentinels name different masters; a fail-over is under way, or some are cut off");
+    }
+  }
+
+  void check_cluster(const std::vector<Endpoint>& masters) {
+    if (masters.empty()) return;
+    if (const std::size_t served = console_.map().served(); served < slot_count) {
+      add(Weight::problem,
+          fmt::format("the cluster serves {} of {} slots; see CLUSTER INFO for the node that is "
+                      "missing",
+                      served, slot_count),
+          ErrorKind::unavailable);
+    }
+    const std::string state = cluster_state(masters);
+    if (!state.empty() && state != "ok") {
+      add(Weight::problem, fmt::format("the state of the cluster is {}; see CLUSTER INFO", state),
+          ErrorKind::unavailable);
+    }
+    add(Weight::note, fmt::format("the cluster has {} masters", masters.size()));
+  }
+
+  /// As the first says that answers; empty where this user may not ask.
+  std::string cluster_state(const std::vector<Endpoint>& masters) {
+    for (const Endpoint& master : masters) {
+      try {
+        return value_in(console_.ask(master, {"CLUSTER", "INFO"}).text, "cluster_state");
+      } catch (const Error&) {  // which has been told
+        continue;
+      }
+    }
+    return {};
+  }
+
+  ServerConsole& console_;
+  StoreReport report_{};
+  std::set<std::string> told_{};
+};
+
+}  // namespace
+
+StoreReport examine_servers(ServerConsole& console) { return Examination{console}.run(); }
+
+}  // namespace simba::redis

@@ -1,0 +1,170 @@
+#include "simba/redis/redis_admin.hpp"
+
+#include <algorithm>
+#include <set>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "redis/admin/admin_answers.hpp"
+#include "redis/admin/doctor.hpp"
+#include "redis/admin/server_console.hpp"
+#include "redis/protocol/command.hpp"
+#include "redis/protocol/keys.hpp"
+#include "redis/protocol/script.hpp"
+#include "redis/protocol/server_error.hpp"
+#include "simba/core/error.hpp"
+#include "simba/core/names.hpp"
+
+namespace simba::redis {
+namespace {
+
+using engine::LeaseRequest;
+using engine::MutexEntry;
+
+/// How many mutexes are asked about at a time.
+constexpr std::size_t batch_size = 200;
+
+/// How often an eviction follows an owner that acquires anew meanwhile.
+constexpr int most_tries = 20;
+
+/// The replies to `look_at`.
+constexpr std::size_t look_replies = 2;
+
+std::string look_at(const std::string& mutex, bool whole_script) {
+  const ScriptCall call = ScriptCall::retrieve(mutex);
+  return (whole_script ? call.by_text() : call.by_hash()) +
+         command({"HGET", lock_name(mutex) + ":fence", "token"});
+}
+
+bool is_error(const Reply& reply, ServerError::Code code) {
+  return reply.is(Reply::Type::error) && parse_server_error(reply.text).code == code;
+}
+
+class RedisAdmin final : public engine::StoreAdmin {
+ public:
+  RedisAdmin(const RedisOptions& options, const std::shared_ptr<const Runtime>& runtime)
+      : console_{options, runtime} {}
+
+  std::vector<MutexEntry> list() override {
+    std::vector<MutexEntry> entries;
+    for (const Endpoint& master : console_.masters()) add_all_of(master, entries);
+    std::sort(entries.begin(), entries.end(),
+              [](const MutexEntry& a, const MutexEntry& b) { return a.mutex < b.mutex; });
+    // A slot that moved meanwhile was seen at both its servers.
+    const auto same = [](const MutexEntry& a, const MutexEntry& b) { return a.mutex == b.mutex; };
+    entries.erase(std::unique(entries.begin(), entries.end(), same), entries.end());
+    return entries;
+  }
+
+  MutexEntry find(const std::string& mutex) override {
+    check(mutex);
+    return look(mutex);
+  }
+
+  MutexEntry evict(const std::string& mutex) override {
+    check(mutex);
+    for (int tries = 0; tries < most_tries; ++tries) {
+      MutexEntry before = look(mutex);
+      if (before.owner_id.empty() || release(before)) return before;
+    }
+    throw Error{ErrorKind::unavailable,
+                fmt::format("Redis: the owner of mutex \"{}\" acquires it again and again; try "
+                            "again, or stop it",
+                            mutex)};
+  }
+
+  std::string init() override { return "nothing to do: Redis needs no preparation"; }
+
+  engine::StoreReport examine() override { return examine_servers(console_); }
+
+ private:
+  void check(const std::string& mutex) const {
+    check_name("mutex name", mutex, NameLimits{}.mutex);
+    if (console_.options().topology == Topology::cluster && mutex.starts_with('}')) {
+      throw InvalidArgumentError{"on a Redis cluster a mutex name must not begin with '}'"};
+    }
+  }
+
+  MutexEntry look(const std::string& mutex) {
+    const auto replies = console_.ask_about(mutex, look_at(mutex, true), look_replies);
+    return entry_in(std::span{replies}.first<look_replies>(), mutex);
+  }
+
+  /// As the owner would do it; one of the JVM library, which has no token, under any. False: it
+  /// still owns the mutex, under another token.
+  bool release(const MutexEntry& owned) {
+    const LeaseRequest request{.mutex = owned.mutex, .contender_id = owned.owner_id};
+    const auto call = ScriptCall::release(request, std::max<FencingToken>(owned.fencing_token, 1),
+                                          console_.options().topology);
+    const auto replies = console_.ask_about(owned.mutex, call.by_text(), 1);
+    return record_in(replies.at(0), owned.mutex).owner_id != owned.owner_id;
+  }
+
+  std::set<std::string> names_at(const Endpoint& master) {
+    std::set<std::string> names;
+    std::string cursor = "0";
+    do {
+      const Reply reply =
+          console_.ask(master, {"SCAN", cursor, "MATCH", "simba:{*", "COUNT", "1000"});
+      if (reply.is(Reply::Type::error)) throw scan_refused(master, reply.text);
+      if (!reply.is(Reply::Type::array) || reply.elements.size() != 2) {
+        throw Error{
+            ErrorKind::internal,
+            fmt::format("{} answers SCAN with something else than Redis does", place_of(master))};
+      }
+      cursor = reply.elements[0].text;
+      for (const Reply& key : reply.elements[1].elements) {
+        if (const auto mutex = mutex_of(key.text); !mutex.empty()) names.emplace(mutex);
+      }
+    } while (cursor != "0");
+    return names;
+  }
+
+  static Error scan_refused(const Endpoint& master, const std::string& text) {
+    const ServerError error = parse_server_error(text);
+    if (error.code != ServerError::Code::no_permission) return to_error(error, place_of(master));
+    return Error{ErrorKind::permission,
+                 fmt::format("{}: to list mutexes takes a right that this user lacks; run: ACL "
+                             "SETUSER <user> +scan, or name a mutex",
+                             place_of(master))};
+  }
+
+  void add_all_of(const Endpoint& master, std::vector<MutexEntry>& entries) {
+    const std::set<std::string> found = names_at(master);
+    const std::vector<std::string> names{found.begin(), found.end()};
+    for (std::span<const std::string> rest{names}; !rest.empty();) {
+      const auto batch = rest.first(std::min(rest.size(), batch_size));
+      std::string commands;
+      for (const std::string& name : batch) commands += look_at(name, &name == &names.front());
+      const auto replies = console_.ask(master, commands, batch.size() * look_replies);
+      for (std::size_t i = 0; i < batch.size(); ++i) {
+        const auto answer = std::span{replies}.subspan(i * look_replies).first<look_replies>();
+        // A key that is no mutex must not hide the others.
+        if (is_error(answer[0], ServerError::Code::wrong_type)) continue;
+        // Of a slot that is moving, and after a SCRIPT FLUSH, once more and alone.
+        const bool again = answer[0].is(Reply::Type::error) &&
+                           (is_error(answer[0], ServerError::Code::no_script) ||
+                            console_.options().topology == Topology::cluster);
+        entries.push_back(again ? look(batch[i]) : entry_in(answer, batch[i]));
+      }
+      rest = rest.subspan(batch.size());
+    }
+  }
+
+  ServerConsole console_;
+};
+
+}  // namespace
+
+std::unique_ptr<engine::StoreAdmin> make_redis_admin(const RedisOptions& options,
+                                                     std::shared_ptr<const Runtime> runtime) {
+  if (!runtime) throw InvalidArgumentError{"a Redis store needs a runtime"};
+  return std::make_unique<RedisAdmin>(options, runtime);
+}
+
+}  // namespace simba::redis

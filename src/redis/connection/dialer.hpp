@@ -1,0 +1,40 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <variant>
+
+#include "redis/connection/connection.hpp"
+#include "simba/core/error.hpp"
+#include "simba/core/runtime.hpp"
+#include "simba/redis/redis_options.hpp"
+
+namespace simba::redis {
+
+/// Opens a connection: `Connection::open` with a loop, or a test's own.
+using OpenConnection = std::function<std::shared_ptr<Connection>(
+    Endpoint, std::shared_ptr<const ConnectionSettings>, Connection::Use, Connection::Events)>;
+
+using EndpointHandler = std::function<void(const std::variant<Endpoint, Error>&)>;
+
+/// Says where the server to connect to is, each time anew.
+///
+/// Threads: `find` is called on the loop's thread and answers there, inside the call or later,
+/// exactly once, unless the loop ends first.
+class EndpointSource {
+ public:
+  virtual ~EndpointSource() = default;
+  virtual void find(EndpointHandler handler) = 0;
+};
+
+/// What it takes to connect to one server. Constant, shared.
+struct Dialer {
+  std::shared_ptr<const Runtime> runtime;
+  std::function<void(std::function<void()>)> post;  ///< runs it on the loop's thread
+  OpenConnection open;
+  std::shared_ptr<EndpointSource> source;
+  std::shared_ptr<const ConnectionSettings> settings;
+  Topology topology = Topology::single;
+};
+
+}  // namespace simba::redis

@@ -1,0 +1,283 @@
+#include "redis/protocol/server_error.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cstddef>
+#include <optional>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "redis/protocol/printable.hpp"
+
+namespace simba::redis {
+namespace {
+
+using Code = ServerError::Code;
+
+constexpr std::array<std::pair<std::string_view, Code>, 17> code_words{{
+    {"NOSCRIPT", Code::no_script},
+    {"MOVED", Code::moved},
+    {"ASK", Code::ask},
+    {"TRYAGAIN", Code::try_again},
+    {"CLUSTERDOWN", Code::cluster_down},
+    {"CROSSSLOT", Code::cross_slot},
+    {"READONLY", Code::read_only},
+    {"MASTERDOWN", Code::master_down},
+    {"LOADING", Code::loading},
+    {"BUSY", Code::busy},
+    {"OOM", Code::out_of_memory},
+    {"NOREPLICAS", Code::no_replicas},
+    {"MISCONF", Code::misconfigured},
+    {"NOAUTH", Code::not_authenticated},
+    {"WRONGPASS", Code::wrong_password},
+    {"NOPERM", Code::no_permission},
+    {"WRONGTYPE", Code::wrong_type},
+}};
+
+/// Texts that begin with ERR, or come of a script, and are known by a phrase in them.
+constexpr std::array<std::pair<std::string_view, Code>, 8> phrases{{
+    {"invalid password", Code::wrong_password},
+    {"without any password configured", Code::wrong_password},
+    {"no password is set", Code::wrong_password},
+    {"The user executing the script can't", Code::no_permission},
+    {"unknown command", Code::unknown_command},
+    {"unknown subcommand", Code::unknown_command},
+    {"Unknown subcommand", Code::unknown_command},
+    {"Unknown Redis command", Code::unknown_command},
+}};
+
+/// What Code::other can be told apart by.
+struct OtherError {
+  std::string_view phrase;
+  ErrorKind kind;
+  std::string_view advice;
+};
+constexpr std::array<OtherError, 5> other_errors{{
+    {"max number of clients", ErrorKind::unavailable,
+     "the server has as many connections as it allows; raise its maxclients or close some"},
+    {"Script killed", ErrorKind::unavailable,
+     "someone stopped the script with SCRIPT KILL; it is tried again"},
+    {"DB index", ErrorKind::configuration,
+     "the server has no such database; correct the option `database`"},
+    {"SELECT is not allowed", ErrorKind::configuration,
+     "a cluster has only database 0; leave out the option `database`"},
+    {"cluster support disabled", ErrorKind::configuration,
+     "the server is not part of a cluster; correct the option `topology`"},
+}};
+
+bool contains(std::string_view text, std::string_view part) noexcept {
+  return text.find(part) != std::string_view::npos;
+}
+
+std::string_view first_word(std::string_view text) noexcept {
+  return text.substr(0, text.find(' '));
+}
+
+std::optional<Code> code_of_word(std::string_view word) noexcept {
+  const auto* const found = std::find_if(code_words.begin(), code_words.end(),
+                                         [&](const auto& entry) { return entry.first == word; });
+  if (found == code_words.end()) return std::nullopt;
+  return found->second;
+}
+
+/// The error that a script met, in "ERR Error running script (call to f_<sha>): @user_script:5:
+/// -OOM command not allowed"; else nothing.
+std::string_view error_in_script(std::string_view text) noexcept {
+  constexpr std::string_view mark = "@user_script:";
+  const std::size_t at = text.rfind(mark);
+  if (at == std::string_view::npos) return {};
+  const std::string_view line = text.substr(at + mark.size());
+  const std::size_t number = line.find_first_not_of(' ');
+  if (number == std::string_view::npos) return {};
+  const std::size_t end = line.find_first_not_of("0123456789", number);
+  if (end == std::string_view::npos || end == number || line[end] != ':') return {};
+  const std::size_t begin = line.find_first_not_of(" -", end + 1);
+  return begin == std::string_view::npos ? std::string_view{} : line.substr(begin);
+}
+
+Code code_of(std::string_view text) noexcept {
+  const std::string_view word = first_word(text);
+  if (const auto code = code_of_word(word)) return *code;
+  if (word == "DENIED") return Code::not_authenticated;
+  if (word != "ERR") return Code::other;
+  if (const auto code = code_of_word(first_word(error_in_script(text)))) return *code;
+  const auto* const found = std::find_if(phrases.begin(), phrases.end(), [&](const auto& entry) {
+    return contains(text, entry.first);
+  });
+  return found == phrases.end() ? Code::other : found->second;
+}
+
+template <typename Number>
+std::optional<Number> parse_number(std::string_view text) noexcept {
+  Number value = 0;
+  const char* const end = text.data() + text.size();
+  const auto [at, error] = std::from_chars(text.data(), end, value);
+  if (error != std::errc{} || at != end) return std::nullopt;
+  return value;
+}
+
+/// Reads "MOVED 3999 127.0.0.1:6381". False where it is something else.
+bool read_redirection(std::string_view text, ServerError& error) {
+  constexpr std::uint16_t slots = 16'384;
+  text.remove_prefix(std::min(text.size(), first_word(text).size() + 1));
+  const std::string_view slot_text = first_word(text);
+  const auto slot = parse_number<std::uint16_t>(slot_text);
+  text.remove_prefix(std::min(text.size(), slot_text.size() + 1));
+  // An IPv6 address has no brackets here, so the port is what follows the last colon.
+  const std::size_t colon = text.rfind(':');
+  if (!slot || *slot >= slots || colon == std::string_view::npos) return false;
+  const std::string_view host = text.substr(0, colon);
+  const auto port = parse_number<std::uint16_t>(text.substr(colon + 1));
+  const bool is_host =
+      std::all_of(host.begin(), host.end(), [](char c) { return c > ' ' && c <= '~'; });
+  if (!port || *port == 0 || !is_host) return false;
+  error.slot = *slot;
+  error.endpoint = Endpoint{std::string{host}, *port, {}};
+  return true;
+}
+
+/// Unknown commands are answered with the arguments that came with them: with AUTH, a password.
+std::string_view without_arguments(std::string_view text) noexcept {
+  return text.substr(0, text.find(", with args beginning with"));
+}
+
+ErrorKind kind_of(const ServerError& error, const OtherError* other) noexcept {
+  switch (error.code) {
+    case Code::no_script:
+    case Code::moved:
+    case Code::ask:
+    case Code::try_again:
+    case Code::cluster_down:
+    case Code::read_only:
+    case Code::master_down:
+    case Code::loading:
+    case Code::busy:
+    case Code::out_of_memory:
+    case Code::no_replicas:
+    case Code::misconfigured:
+      return ErrorKind::unavailable;
+    case Code::not_authenticated:
+    case Code::wrong_password:
+      return ErrorKind::authentication;
+    case Code::no_permission:
+      return ErrorKind::permission;
+    case Code::cross_slot:
+      return ErrorKind::invalid_argument;
+    case Code::wrong_type:
+      return ErrorKind::configuration;
+    case Code::unknown_command:
+      return ErrorKind::unsupported;
+    case Code::other:
+      break;
+  }
+  return other != nullptr ? other->kind : ErrorKind::internal;
+}
+
+std::string advice_on_permission(std::string_view text) {
+  // "one of the keys used" up to Redis 7.0, "the 'simba:{m}' key" later.
+  if (contains(text, "the channel") || contains(text, "' channel")) {
+    return "the user may not use our channels, which takes the rule &simba:*; run: ACL SETUSER "
+           "<user> &simba:*";
+  }
+  if (contains(text, "the keys") || contains(text, "' key")) {
+    return "the user may not use our keys, which takes the rule ~simba:*; run: ACL SETUSER <user> "
+           "~simba:*";
+  }
+  return fmt::format("the user lacks a command; run: ACL SETUSER <user> {}", required_acl);
+}
+
+/// What to do about it, or nothing where we do not know.
+std::string advice(const ServerError& error, const OtherError* other) {
+  const std::string_view text = error.text;
+  switch (error.code) {
+    case Code::no_script:
+      return "the server has forgotten the script (SCRIPT FLUSH or a restart); it is sent again";
+    case Code::moved:
+    case Code::ask:
+      return "the server is part of a cluster that keeps the mutex elsewhere; set the option "
+             "`topology` to cluster, or wait until the slot has moved";
+    case Code::try_again:
+      return "the slot of the mutex is being moved; it is tried again";
+    case Code::cluster_down:
+      return "the cluster does not serve all slots; see CLUSTER INFO for the node that is missing";
+    case Code::cross_slot:
+      return "the keys of the mutex are in different slots; in a cluster its name must not begin "
+             "with '}'";
+    case Code::read_only:
+      return "this is a replica and a master is needed; correct the options `endpoints` or "
+             "`topology`, or wait for the end of a fail-over";
+    case Code::master_down:
+      return "this is a replica that has lost its master; wait for the end of a fail-over, or "
+             "connect to the master";
+    case Code::loading:
+      return "the server is reading its data from disk; it is tried again";
+    case Code::busy:
+      return "someone's script or function runs for too long; stop it with SCRIPT KILL or FUNCTION "
+             "KILL";
+    case Code::out_of_memory:
+      return "the server is full; raise its maxmemory or remove data";
+    case Code::no_replicas:
+      return "the server has fewer replicas than its min-replicas-to-write; bring them back or "
+             "lower it";
+    case Code::misconfigured:
+      return "the server can not write to its disk and refuses changes; see its log, make room or "
+             "correct its `dir`";
+    case Code::not_authenticated:
+      return text.starts_with("DENIED")
+                 ? "the server is in protected mode; give it a password, or a `bind` to an address"
+                 : "the server asks for a password; set the options `user` and `password`";
+    case Code::wrong_password:
+      return contains(text, "password configured") || contains(text, "password is set")
+                 ? "the server has no password; leave out the option `password`, or set requirepass"
+                 : "the server refuses the log-in; correct the options `user` and `password`";
+    case Code::no_permission:
+      return advice_on_permission(text);
+    case Code::wrong_type:
+      return "a key whose name begins with simba: holds something that Simba did not write; find "
+             "who writes it, and remove it with DEL";
+    case Code::unknown_command:
+      return "the server lacks a command that Simba needs; it is too old, or its configuration "
+             "hides the command (rename-command)";
+    case Code::other:
+      break;
+  }
+  return std::string{other != nullptr ? other->advice : std::string_view{}};
+}
+
+const OtherError* find_other(const ServerError& error) noexcept {
+  if (error.code != Code::other) return nullptr;
+  const auto* const found =
+      std::find_if(other_errors.begin(), other_errors.end(),
+                   [&](const OtherError& entry) { return contains(error.text, entry.phrase); });
+  return found == other_errors.end() ? nullptr : found;
+}
+
+}  // namespace
+
+ServerError parse_server_error(std::string_view text) {
+  ServerError error{code_of(text), std::string{without_arguments(text)}};
+  if (error.code == Code::moved || error.code == Code::ask) {
+    if (!read_redirection(text, error)) error.code = Code::other;
+  }
+  return error;
+}
+
+Error to_error(const ServerError& error, std::string_view where) {
+  const OtherError* const other = find_other(error);
+  std::string message = fmt::format("{}: {}", where, printable(error.text));
+  // Some texts are sentences; ours goes on.
+  while (message.ends_with('.') || message.ends_with(' ')) message.pop_back();
+  if (const std::string what_to_do = advice(error, other); !what_to_do.empty()) {
+    message += fmt::format("; {}", what_to_do);
+  }
+  return Error{kind_of(error, other), message};
+}
+
+bool ends_connection(ServerError::Code code) noexcept {
+  return code == Code::read_only || code == Code::master_down || code == Code::not_authenticated ||
+         code == Code::wrong_password;
+}
+
+}  // namespace simba::redis

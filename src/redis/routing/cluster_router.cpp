@@ -1,0 +1,158 @@
+#include "redis/routing/cluster_router.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+#include <variant>
+
+#include "redis/protocol/command.hpp"
+
+namespace simba::redis {
+namespace {
+
+/// A cluster that changes refers us again and again; its map is not asked for more often.
+constexpr std::chrono::milliseconds refresh_pause{100};
+
+}  // namespace
+
+ClusterRouter::ClusterRouter(std::vector<Endpoint> seeds, MakeNode make_node,
+                             std::shared_ptr<const Runtime> runtime,
+                             std::function<void()> on_changed)
+    : seeds_{std::move(seeds)},
+      make_node_{std::move(make_node)},
+      runtime_{std::move(runtime)},
+      on_changed_{std::move(on_changed)} {}
+
+std::shared_ptr<Node> ClusterRouter::node_for(std::uint16_t slot) {
+  const std::lock_guard lock{mutex_};
+  const auto known = map_.find(slot);
+  return node(known ? *known : seeds_[seed_]);
+}
+
+std::shared_ptr<Node> ClusterRouter::node_at(const Endpoint& endpoint) {
+  const std::lock_guard lock{mutex_};
+  return node(endpoint);
+}
+
+std::shared_ptr<Node> ClusterRouter::node(const Endpoint& endpoint) {
+  auto& slot = nodes_[endpoint];
+  if (!slot) {
+    slot = make_node_(endpoint);
+    if (closed_) slot->close();
+  }
+  return slot;
+}
+
+void ClusterRouter::moved(std::uint16_t slot, const Endpoint& endpoint) {
+  {
+    const std::lock_guard lock{mutex_};
+    if (map_.find(slot) == endpoint) return;  // another request was told so before
+    map_.moved(slot, endpoint);
+  }
+  on_changed_();
+  refresh();
+}
+
+void ClusterRouter::failed(const Node& node) {
+  const Endpoint endpoint = node.endpoint();
+  {
+    const std::lock_guard lock{mutex_};
+    if (endpoint == seeds_[seed_]) seed_ = (seed_ + 1) % seeds_.size();
+  }
+  refresh(endpoint);
+}
+
+void ClusterRouter::close() {
+  std::map<Endpoint, std::shared_ptr<Node>> nodes;
+  {
+    const std::lock_guard lock{mutex_};
+    closed_ = true;
+    nodes = nodes_;
+  }
+  for (const auto& [endpoint, node] : nodes) node->close();
+}
+
+// ---- the map ------------------------------------------------------------------------------------
+
+void ClusterRouter::refresh(const Endpoint& ask_last) {
+  std::vector<Endpoint> candidates;
+  {
+    const std::lock_guard lock{mutex_};
+    const LocalTime now = runtime_->clock->now();
+    if (closed_ || refreshing_ || now < refresh_after_) return;
+    refreshing_ = true;
+    refresh_after_ = now + refresh_pause;
+    candidates = map_.nodes();
+    for (const Endpoint& seed : seeds_) {
+      if (std::find(candidates.begin(), candidates.end(), seed) == candidates.end()) {
+        candidates.push_back(seed);
+      }
+    }
+  }
+  // Asked from the back.
+  std::stable_partition(candidates.begin(), candidates.end(),
+                        [&](const Endpoint& candidate) { return candidate == ask_last; });
+  ask(std::move(candidates));
+}
+
+void ClusterRouter::ask(std::vector<Endpoint> candidates) {
+  if (candidates.empty()) {
+    const std::lock_guard lock{mutex_};
+    refreshing_ = false;
+    return;
+  }
+  const Endpoint next = std::move(candidates.back());
+  candidates.pop_back();
+  node_at(next)->commands().send(
+      command({"CLUSTER", "SLOTS"}), 1,
+      [weak = weak_from_this(), next, others = std::move(candidates)](const Replies& replies) {
+        if (const auto self = weak.lock()) self->answered(next, others, replies);
+      });
+}
+
+void ClusterRouter::answered(const Endpoint& asked, std::vector<Endpoint> others,
+                             const Replies& replies) {
+  if (const auto* list = std::get_if<std::vector<Reply>>(&replies)) {
+    auto map = parse_cluster_slots(list->front(), asked);
+    if (auto* known = std::get_if<ClusterMap>(&map); known != nullptr && known->served() > 0) {
+      learn(std::move(*known));
+      return;
+    }
+    if (const auto* error = std::get_if<Error>(&map)) tell(*error);
+  }
+  ask(std::move(others));
+}
+
+void ClusterRouter::tell(const Error& error) {
+  {
+    const std::lock_guard lock{mutex_};
+    if (std::exchange(told_, error.what()) == error.what()) return;
+  }
+  runtime_->log->log(LogLevel::warn,
+                     std::string{"the map of the cluster is not known: "} + error.what());
+}
+
+void ClusterRouter::learn(ClusterMap map) {
+  std::vector<std::shared_ptr<Node>> gone;
+  bool changed = false;
+  {
+    const std::lock_guard lock{mutex_};
+    refreshing_ = false;
+    told_.clear();
+    changed = !(map == map_);
+    map_ = std::move(map);
+    const auto serving = map_.nodes();
+    for (auto node = nodes_.begin(); node != nodes_.end();) {
+      if (std::binary_search(serving.begin(), serving.end(), node->first)) {
+        ++node;
+      } else {
+        gone.push_back(std::move(node->second));
+        node = nodes_.erase(node);
+      }
+    }
+  }
+  if (changed) on_changed_();  // first: those who listen at a node that is gone move on
+  for (const auto& node : gone) node->close();
+}
+
+}  // namespace simba::redis

@@ -1,0 +1,202 @@
+#include "sql/admin/sql_admin.hpp"
+
+#include <algorithm>
+#include <array>
+#include <span>
+#include <string_view>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "simba/core/error.hpp"
+#include "simba/core/names.hpp"
+#include "sql/rows.hpp"
+#include "sql/sql_plan.hpp"
+
+namespace simba::sql {
+namespace {
+
+using engine::Finding;
+using engine::MutexEntry;
+
+/// How many rows are asked for at a time.
+constexpr std::size_t batch_size = 500;
+
+/// How often an eviction follows owners that change meanwhile.
+constexpr int most_tries = 20;
+
+MutexEntry entry_of(const Row& row) {
+  const engine::LeaseRecord record = record_of(row);
+  return {.mutex = row.mutex,
+          .owner_id = record.owner_id,
+          .acquired_at = record.lease.acquired_at,
+          .fencing_token = record.fencing_token,
+          .left = record.transition_left};
+}
+
+MutexEntry unknown(const std::string& mutex) {
+  return {.mutex = mutex, .left = std::chrono::milliseconds::zero()};
+}
+
+class SqlAdmin final : public engine::StoreAdmin {
+ public:
+  SqlAdmin(SqlAdminParts parts, Schema schema, const SqlPlan& plan)
+      : parts_{std::move(parts)}, schema_{schema}, plan_{plan} {}
+
+  void check_exists() override { parts_.inspector->check_exists(); }
+
+  std::vector<MutexEntry> list() override {
+    Session* const session = connected();
+    if (session == nullptr) return {};
+    const std::vector<std::string> names = parts_.inspector->names();
+    std::vector<MutexEntry> entries;
+    entries.reserve(names.size());
+    for (std::span<const std::string> rest{names}; !rest.empty();) {
+      const auto batch = rest.first(std::min(rest.size(), batch_size));
+      for (const Row& row : session->look(batch, in(plan_.statement_timeout))) {
+        entries.push_back(entry_of(row));
+      }
+      rest = rest.subspan(batch.size());
+    }
+    std::sort(entries.begin(), entries.end(),
+              [](const MutexEntry& a, const MutexEntry& b) { return a.mutex < b.mutex; });
+    return entries;
+  }
+
+  MutexEntry find(const std::string& mutex) override {
+    check_name("mutex name", mutex, NameLimits{}.mutex);
+    Session* const session = connected();
+    return session == nullptr ? unknown(mutex) : look(*session, mutex);
+  }
+
+  MutexEntry evict(const std::string& mutex) override {
+    check_name("mutex name", mutex, NameLimits{}.mutex);
+    Session* const session = connected();
+    if (session == nullptr) return unknown(mutex);
+    for (int tries = 0; tries < most_tries; ++tries) {
+      MutexEntry before = look(*session, mutex);
+      if (before.owner_id.empty() || release(*session, before)) return before;
+    }
+    throw Error{ErrorKind::unavailable,
+                fmt::format("{}: mutex \"{}\" changes its owner all the time; try again",
+                            parts_.expecting->name(), mutex)};
+  }
+
+  std::string init() override {
+    if (parts_.inspector->has_table()) return "table simba_mutex is there already";
+    session_.reset();
+    parts_.creating->connect(in(plan_.connect_timeout + plan_.statement_timeout), never_raised_);
+    return "made table simba_mutex";
+  }
+
+  engine::StoreReport examine() override {
+    engine::StoreReport report = parts_.inspector->examine();
+    if (has_problem(report.findings)) return report;
+    // Whatever else the store itself stumbles over.
+    try {
+      if (Session* const session = connected()) {
+        const std::array<std::string, 1> any{"simba-doctor"};
+        session->look(any, in(plan_.statement_timeout));
+      }
+    } catch (const Error& error) {
+      report.findings.push_back(problem(error));
+    }
+    return report;
+  }
+
+ private:
+  static LocalTime in(std::chrono::milliseconds span) { return real_now() + span; }
+
+  /// A session; null where the table is not there and may be made later.
+  Session* connected() {
+    if (session_ && session_->usable()) return session_.get();
+    session_.reset();
+    if (schema_ == Schema::create && !parts_.inspector->has_table()) return nullptr;
+    session_ = parts_.expecting->connect(in(plan_.connect_timeout), never_raised_);
+    return session_.get();
+  }
+
+  MutexEntry look(Session& session, const std::string& mutex) const {
+    const std::vector<Row> rows = session.look(std::span{&mutex, 1}, in(plan_.statement_timeout));
+    return rows.empty() ? unknown(mutex) : entry_of(rows.front());
+  }
+
+  /// As the owner would do it. False: someone else owns it meanwhile.
+  bool release(Session& session, const MutexEntry& owned) const {
+    const std::array<Ask, 1> asks{Ask{.mutex = owned.mutex, .contender_id = owned.owner_id}};
+    const auto rows = session.change(Change::release, asks, in(plan_.statement_timeout));
+    session.after(Change::release, rows);
+    return rows.empty() || rows.front().owner_id.empty();
+  }
+
+  // constant after construction
+  const SqlAdminParts parts_;
+  const Schema schema_;
+  const SqlPlan plan_;
+  const Wakeup never_raised_{};
+
+  std::unique_ptr<Session> session_{};
+};
+
+struct Requirement {
+  std::string_view name;
+  std::uint64_t least;
+  std::string_view unit;
+  Finding::Weight weight;  ///< where it is narrower
+};
+
+}  // namespace
+
+std::unique_ptr<engine::StoreAdmin> make_sql_admin(SqlAdminParts parts, const SqlOptions& options,
+                                                   const SqlDefaults& defaults) {
+  return std::make_unique<SqlAdmin>(std::move(parts), options.schema, SqlPlan{options, defaults});
+}
+
+Finding note(std::string text) {
+  return {.weight = Finding::Weight::note, .text = std::move(text)};
+}
+Finding warning(std::string text) {
+  return {.weight = Finding::Weight::warning, .text = std::move(text)};
+}
+Finding problem(std::string text, ErrorKind kind) {
+  return {.weight = Finding::Weight::problem, .text = std::move(text), .kind = kind};
+}
+Finding problem(const Error& error) { return problem(error.what(), error.kind()); }
+
+bool has_problem(const std::vector<Finding>& findings) {
+  return std::any_of(findings.begin(), findings.end(), [](const Finding& finding) {
+    return finding.weight == Finding::Weight::problem;
+  });
+}
+
+std::vector<Finding> check_columns(const std::vector<TableColumn>& columns,
+                                   std::uint64_t version_bits) {
+  using Weight = Finding::Weight;
+  constexpr std::uint64_t time_bits = 63;
+  const std::array<Requirement, 6> requirements{{
+      {"mutex", NameLimits{}.mutex, "characters", Weight::warning},
+      {"acquired_at", time_bits, "bits", Weight::problem},
+      {"ttl_at", time_bits, "bits", Weight::problem},
+      {"transition_at", time_bits, "bits", Weight::problem},
+      {"owner_id", NameLimits{}.contender_id, "characters", Weight::warning},
+      {"version", version_bits, "bits", Weight::warning},
+  }};
+  std::vector<Finding> findings;
+  for (const auto& [name, least, unit, weight] : requirements) {
+    const auto found =
+        std::find_if(columns.begin(), columns.end(),
+                     [&wanted = name](const TableColumn& column) { return column.name == wanted; });
+    if (found == columns.end()) {
+      findings.push_back(problem(fmt::format(
+          "table simba_mutex lacks column {}; it is not the table of Simba, or an older one",
+          name)));
+    } else if (found->most && *found->most < least) {
+      findings.push_back({weight, fmt::format("column {} of table simba_mutex is {}, but {} {} are "
+                                              "needed; alter it",
+                                              name, found->type, least, unit)});
+    }
+  }
+  return findings;
+}
+
+}  // namespace simba::sql

@@ -1,0 +1,174 @@
+#include "sql/watching/change_watcher.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <functional>
+#include <iterator>
+#include <mutex>
+#include <string>
+#include <unordered_set>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "sql/workers/wakeup.hpp"
+#include "sql/workers/worker_threads.hpp"
+
+namespace simba::sql {
+
+class ChangeWatcher::Loop : public std::enable_shared_from_this<Loop> {
+ public:
+  Loop(std::shared_ptr<StatementPool> pool, std::shared_ptr<WatchHub> hub,
+       std::shared_ptr<const Clock> clock, std::chrono::milliseconds poll_interval,
+       std::shared_ptr<Logger> log)
+      : pool_{std::move(pool)},
+        hub_{std::move(hub)},
+        clock_{std::move(clock)},
+        poll_interval_{poll_interval},
+        log_{std::move(log)} {}
+
+  void start() {
+    thread_.start("simba-sql-watch", [self = shared_from_this()] { self->run(); });
+  }
+
+  void wake() noexcept { wakeup_.raise(); }
+
+  void close() {
+    closing_ = true;
+    wakeup_.raise();
+    thread_.join_or_let_go(std::chrono::seconds{1});
+  }
+
+ private:
+  void run() {
+    const auto feed = pool_->database().make_feed();
+    LocalTime next_look = real_now() + poll_interval_;
+    while (!closing_) {
+      const MutexNames names = hub_->names();
+      const Hint hint = feed->wait(*names, names->empty() ? never : next_look, wakeup_);
+      wakeup_.clear();
+      const LocalTime now = real_now();
+      const bool again = look_again_.exchange(false);
+      if (names->empty() || hint.all || again || now >= next_look) {
+        look_at_all(names);
+        next_look = now + poll_interval_;
+      } else if (!hint.mutexes.empty()) {
+        look_at_some(hint.mutexes);
+      }
+    }
+  }
+
+  // One at a time: a slow database is not asked faster than it answers.
+  void look_at_all(const MutexNames& names) {
+    if (names->empty()) return;
+    {
+      const std::lock_guard lock{mutex_};
+      if (looking_) {
+        missed_ = true;
+        return;
+      }
+      looking_ = true;
+    }
+    look(without_excluded(names), [weak = weak_from_this()] {
+      if (const auto self = weak.lock()) self->looked();
+    });
+  }
+
+  void looked() {
+    const std::lock_guard lock{mutex_};
+    looking_ = false;
+    if (std::exchange(missed_, false)) {
+      look_again_ = true;
+      wakeup_.raise();
+    }
+  }
+
+  void look_at_some(const std::vector<std::string>& mutexes) {
+    const std::unordered_set<std::string> different{mutexes.begin(), mutexes.end()};
+    auto watched = std::make_shared<std::vector<std::string>>();
+    for (const std::string& mutex : different) {
+      if (hub_->watches(mutex)) watched->push_back(mutex);
+    }
+    if (!watched->empty()) look(without_excluded(watched), [] {});
+  }
+
+  void look(const MutexNames& names, std::function<void()> after) {
+    if (names->empty()) {
+      after();
+      return;
+    }
+    pool_->look(names, [names, hub = hub_, asked_at = clock_->now(), weak = weak_from_this(),
+                        then = std::move(after)](const Result<std::vector<Row>>& answer) {
+      if (const auto* rows = std::get_if<std::vector<Row>>(&answer)) {
+        hub->saw(*names, *rows, asked_at);
+      } else if (const auto self = weak.lock()) {
+        self->failed(names, std::get<Error>(answer));
+      }
+      then();
+    });
+  }
+
+  /// Where the database refuses what was asked, one name of it may be to blame, say one that the
+  /// character set of the table does not have. It is searched for by halves, so that the others are
+  /// looked at, and left out as long as it is watched.
+  void failed(const MutexNames& names, const Error& error) {
+    if (error.passes() || closing_) return;
+    if (names->size() > 1) {
+      const auto middle = names->begin() + static_cast<std::ptrdiff_t>(names->size() / 2);
+      look(std::make_shared<std::vector<std::string>>(names->begin(), middle), [] {});
+      look(std::make_shared<std::vector<std::string>>(middle, names->end()), [] {});
+      return;
+    }
+    {
+      const std::lock_guard lock{mutex_};
+      if (!excluded_.insert(names->front()).second) return;
+    }
+    log_->log(LogLevel::warn,
+              "changes of mutex [" + names->front() + "] can not be looked for: " + error.what());
+  }
+
+  MutexNames without_excluded(const MutexNames& names) {
+    const std::lock_guard lock{mutex_};
+    std::erase_if(excluded_, [&](const std::string& name) { return !hub_->watches(name); });
+    if (excluded_.empty()) return names;
+    auto rest = std::make_shared<std::vector<std::string>>();
+    std::copy_if(names->begin(), names->end(), std::back_inserter(*rest),
+                 [&](const std::string& name) { return !excluded_.contains(name); });
+    return rest;
+  }
+
+  const std::shared_ptr<StatementPool> pool_;
+  const std::shared_ptr<WatchHub> hub_;
+  const std::shared_ptr<const Clock> clock_;
+  const std::chrono::milliseconds poll_interval_;
+  const std::shared_ptr<Logger> log_;
+  Wakeup wakeup_;
+  std::atomic<bool> closing_{false};
+  std::atomic<bool> look_again_{false};  // at everything, now
+
+  std::mutex mutex_;
+  // guarded by mutex_
+  bool looking_ = false;                      // a look at everything is under way
+  bool missed_ = false;                       // and another was wanted meanwhile
+  std::unordered_set<std::string> excluded_;  // what the database refuses to look at
+  WorkerThreads thread_;
+};
+
+ChangeWatcher::ChangeWatcher(std::shared_ptr<StatementPool> pool, std::shared_ptr<WatchHub> hub,
+                             const Runtime& runtime, std::chrono::milliseconds poll_interval)
+    : loop_{std::make_shared<Loop>(std::move(pool), std::move(hub), runtime.clock, poll_interval,
+                                   runtime.log)} {
+  loop_->start();
+}
+
+ChangeWatcher::~ChangeWatcher() {
+  if (fork_guard_.in_child()) {
+    detail::leak(loop_);
+  } else {
+    loop_->close();
+  }
+}
+
+void ChangeWatcher::watched_changed() { loop_->wake(); }
+
+}  // namespace simba::sql

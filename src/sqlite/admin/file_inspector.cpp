@@ -1,0 +1,181 @@
+#include "sqlite/admin/file_inspector.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <sqlite3.h>
+#include <string_view>
+#include <sys/vfs.h>
+#include <system_error>
+#include <unistd.h>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "simba/core/error.hpp"
+
+namespace simba::sqlite {
+namespace {
+
+using engine::Finding;
+using sql::note;
+using sql::problem;
+using sql::warning;
+
+constexpr const char* complete =
+    "SELECT 1 FROM sqlite_master m JOIN pragma_table_info('simba_mutex') c "
+    "WHERE m.type = 'table' AND m.name = 'simba_clock' AND c.name = 'liveness'";
+constexpr const char* table = "SELECT 1 FROM sqlite_master WHERE name = 'simba_mutex'";
+constexpr const char* columns = "SELECT name, type FROM pragma_table_info('simba_mutex')";
+
+bool answers(Connection& connection, const char* query) {
+  Statement statement{connection, query};
+  const bool found = statement.step();
+  statement.reset();
+  return found;
+}
+
+/// The kind of a file system whose locks do not reach, or do not surely reach, every process. By
+/// the numbers of statfs(2).
+std::optional<std::string_view> network_file_system(const std::filesystem::path& folder) {
+  constexpr std::array<std::pair<std::uint32_t, std::string_view>, 9> kinds{{
+      {0x6969U, "NFS"},
+      {0x517BU, "SMB"},
+      {0xFF534D42U, "CIFS"},
+      {0xFE534D42U, "SMB"},
+      {0x65735546U, "FUSE"},
+      {0x01021997U, "9P"},
+      {0x00C36400U, "Ceph"},
+      {0x5346414FU, "AFS"},
+      {0x01161970U, "GFS2"},
+  }};
+  struct statfs facts {};
+  if (::statfs(folder.c_str(), &facts) != 0) return std::nullopt;
+  const auto* const found = std::find_if(kinds.begin(), kinds.end(), [&](const auto& kind) {
+    return kind.first == static_cast<std::uint32_t>(facts.f_type);
+  });
+  if (found == kinds.end()) return std::nullopt;
+  return found->second;
+}
+
+}  // namespace
+
+FileInspector::FileInspector(std::filesystem::path path, sql::Schema schema,
+                             std::chrono::milliseconds timeout)
+    : path_{std::move(path)}, schema_{schema}, timeout_{timeout} {}
+
+Connection FileInspector::open() const {
+  return Connection{path_, sql::real_now() + timeout_, never_raised_};
+}
+
+void FileInspector::check_exists() {
+  if (!is_missing()) return;
+  throw Error{ErrorKind::configuration,
+              fmt::format("SQLite store: the file {} does not exist; check the path, or make the "
+                          "file with \"simba init\"",
+                          path_.string())};
+}
+
+/// Opening it would say the same, but also make the file.
+bool FileInspector::is_missing() const {
+  std::error_code unknown;
+  if (std::filesystem::exists(path_, unknown) || unknown) return false;
+  const auto folder = path_.parent_path();
+  if (std::filesystem::exists(folder, unknown)) return true;
+  throw Error{ErrorKind::configuration,
+              fmt::format("SQLite store: the folder {} does not exist; check the path, or make the "
+                          "folder",
+                          folder.string())};
+}
+
+bool FileInspector::has_table() {
+  if (is_missing()) return false;
+  Connection connection = open();
+  return answers(connection, complete);
+}
+
+std::vector<std::string> FileInspector::names() {
+  Connection connection = open();
+  Statement statement{connection, "SELECT mutex FROM simba_mutex"};
+  std::vector<std::string> names;
+  while (statement.step()) names.push_back(statement.text(0));
+  return names;
+}
+
+engine::StoreReport FileInspector::examine() {
+  engine::StoreReport report;
+  report.server = fmt::format("SQLite {}", ::sqlite3_libversion());
+  try {
+    check_place(report.findings);
+    if (!sql::has_problem(report.findings)) check_tables(report.findings);
+  } catch (const Error& error) {
+    report.findings.push_back(problem(error));
+  }
+  return report;
+}
+
+void FileInspector::check_place(std::vector<Finding>& findings) const {
+  std::error_code unknown;
+  const auto folder = path_.parent_path();
+  if (!std::filesystem::is_directory(folder, unknown)) {
+    findings.push_back(problem(fmt::format(
+        "the folder {} does not exist; make it, or name another path", folder.string())));
+    return;
+  }
+  if (std::filesystem::is_directory(path_, unknown)) {
+    findings.push_back(problem(fmt::format("{} is a folder; name a file in it", path_.string())));
+    return;
+  }
+  if (::access(folder.c_str(), R_OK | W_OK | X_OK) != 0) {  // NOLINT(hicpp-signed-bitwise)
+    findings.push_back(
+        problem(fmt::format("this user may not write the folder {}, in which SQLite makes files "
+                            "beside the database; give it the right, or name another path",
+                            folder.string()),
+                ErrorKind::permission));
+  }
+  if (std::filesystem::exists(path_, unknown) &&
+      ::access(path_.c_str(), R_OK | W_OK) != 0) {  // NOLINT(hicpp-signed-bitwise)
+    findings.push_back(problem(
+        fmt::format(
+            "this user may not read and write the file {}; give it the right, or name another path",
+            path_.string()),
+        ErrorKind::permission));
+  }
+  if (const auto kind = network_file_system(folder)) {
+    findings.push_back(
+        warning(fmt::format("{} is on a {} file system, whose locks may not exclude other hosts or "
+                            "processes; use a local file system, or a store with a server",
+                            path_.string(), *kind)));
+  }
+}
+
+void FileInspector::check_tables(std::vector<Finding>& findings) const {
+  const auto missing = [&](std::string_view what) {
+    findings.push_back(
+        schema_ == sql::Schema::create
+            ? note(fmt::format("{} yet; made at the first use, or by simba init", what))
+            : problem(fmt::format("{}; run simba init", what)));
+  };
+  std::error_code unknown;
+  if (!std::filesystem::exists(path_, unknown)) {
+    missing(fmt::format("the file {} does not exist", path_.string()));
+    return;
+  }
+  Connection connection = open();
+  if (!answers(connection, table)) {
+    missing(fmt::format("{} has no table simba_mutex", path_.string()));
+    return;
+  }
+  std::vector<sql::TableColumn> found;
+  Statement statement{connection, columns};
+  while (statement.step()) {
+    found.push_back({.name = statement.text(0), .type = statement.text(1)});
+  }
+  for (auto& finding : sql::check_columns(found, 0)) findings.push_back(std::move(finding));
+  if (!sql::has_problem(findings) && !answers(connection, complete)) {
+    missing(fmt::format("{} lacks table simba_clock or column liveness", path_.string()));
+  }
+}
+
+}  // namespace simba::sqlite

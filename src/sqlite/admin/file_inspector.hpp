@@ -1,0 +1,36 @@
+#pragma once
+
+#include <chrono>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "sql/admin/sql_admin.hpp"
+#include "sqlite/connection.hpp"
+
+namespace simba::sqlite {
+
+/// Looks at a database file and where it is. Never makes the file.
+class FileInspector final : public sql::TableInspector {
+ public:
+  FileInspector(std::filesystem::path path, sql::Schema schema, std::chrono::milliseconds timeout);
+
+  void check_exists() override;
+  bool has_table() override;
+  std::vector<std::string> names() override;
+  engine::StoreReport examine() override;
+
+ private:
+  Connection open() const;
+  bool is_missing() const;
+  void check_place(std::vector<engine::Finding>& findings) const;
+  void check_tables(std::vector<engine::Finding>& findings) const;
+
+  // constant after construction
+  const std::filesystem::path path_;
+  const sql::Schema schema_;
+  const std::chrono::milliseconds timeout_;
+  const sql::Wakeup never_raised_{};
+};
+
+}  // namespace simba::sqlite

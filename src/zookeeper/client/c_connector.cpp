@@ -1,0 +1,55 @@
+#include "zookeeper/client/c_connector.hpp"
+
+#include <chrono>
+#include <utility>
+
+#include "simba/core/fork_guard.hpp"
+#include "zookeeper/client/c_client.hpp"
+#include "zookeeper/client/c_session.hpp"
+#include "zookeeper/client/on_demand_thread.hpp"
+
+namespace simba::zookeeper {
+namespace {
+
+using namespace std::chrono_literals;
+
+/// What it takes at most to end a session: a little for what is under way, and in the library 3 s
+/// to send and 1.5 s for the answer.
+constexpr auto longest_end = 5s;
+
+class CConnector final : public Connector {
+ public:
+  CConnector(const Settings& settings, std::shared_ptr<const Runtime> runtime)
+      : settings_{std::make_shared<const Settings>(settings)},
+        runtime_{std::move(runtime)},
+        thread_{std::make_shared<OnDemandThread>(runtime_->log)} {}
+
+  std::shared_ptr<Client> connect(EventHandler on_event) override {
+    auto session = std::make_shared<CSession>(settings_, std::move(on_event), runtime_->log);
+    auto client = std::make_shared<CClient>(session, thread_, runtime_->log);
+    thread_->post([session = std::move(session)] { session->open(); });
+    return client;
+  }
+
+  void wait_until_closed() override {
+    if (thread_->wait(settings_->connection_timeout + longest_end)) return;
+    runtime_->log->log(LogLevel::warn,
+                       "ZooKeeper: a session could not be ended in time, probably because host "
+                       "names are still being looked up; it is ended when that is over");
+  }
+
+ private:
+  // constant after construction
+  const std::shared_ptr<const Settings> settings_;
+  const std::shared_ptr<const Runtime> runtime_;
+  const std::shared_ptr<OnDemandThread> thread_;
+};
+
+}  // namespace
+
+std::shared_ptr<Connector> make_c_connector(const Settings& settings,
+                                            std::shared_ptr<const Runtime> runtime) {
+  return std::make_shared<CConnector>(settings, std::move(runtime));
+}
+
+}  // namespace simba::zookeeper

@@ -1,0 +1,107 @@
+#pragma once
+
+#include <condition_variable>
+#include <functional>
+#include <latch>
+#include <list>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <type_traits>
+#include <variant>
+#include <zookeeper/zookeeper.h>
+
+#include "simba/core/fork_guard.hpp"
+#include "simba/core/log.hpp"
+#include "zookeeper/client/client.hpp"
+#include "zookeeper/settings.hpp"
+
+namespace simba::zookeeper {
+
+/// A handle of the C library, and what it owes to us. What blocks is in `open` and `end`, which run
+/// one after the other on a thread that may wait; the library brings two threads of its own, and
+/// calls us on one of them.
+///
+/// Threads: the requests and `close` may be called from any thread.
+/// Lifetime: outlives its handle; so whoever holds it last has called `end`. In a forked child
+/// nothing of it may be touched, and requests are answered `closing`.
+class CSession {
+ public:
+  CSession(std::shared_ptr<const Settings> settings, EventHandler on_event,
+           std::shared_ptr<Logger> log);
+  CSession(const CSession&) = delete;
+  CSession& operator=(const CSession&) = delete;
+
+  /// Begins the session. Ends it, too, where `close` came meanwhile.
+  void open();
+
+  enum class Closing {
+    to_be_ended,  ///< `end` has to be called
+    nothing_to_do,
+  };
+  /// No event and no request from now on.
+  Closing close();
+
+  /// Ends the session, with all that is under way, and waits for the library's threads.
+  void end();
+
+  // See Client.
+  void create(const std::string& path, const std::string& data, NodeKind kind,
+              CreateHandler handler);
+  void remove(const std::string& path, DoneHandler handler);
+  void children(const std::string& path, Watching watching, ChildrenHandler handler);
+  void get(const std::string& path, Watching watching, DataHandler handler);
+  void exists(const std::string& path, Watching watching, StatHandler handler);
+  void sync(DoneHandler handler);
+
+ private:
+  using AnyHandler = std::variant<DoneHandler, CreateHandler, ChildrenHandler, StatHandler>;
+  static_assert(std::is_same_v<CreateHandler, DataHandler>);  // so it is in there as well
+  struct Request {
+    CSession* session = nullptr;
+    AnyHandler handler{};
+    std::list<Request>::iterator place{};
+  };
+  enum class State { opening, open, failed };
+
+  // What the library calls.
+  static void on_watch(zhandle_t* handle, int type, int state, const char* path, void* context);
+  template <typename Handler, typename Tell>
+  static void on_answer(const void* context, const Tell& tell);
+
+  bool closed_before_opening();
+  template <typename Handler, typename Send>
+  void request(Handler handler, const Send& send);
+  void handle_session_event(int state);
+  void handle_node_event(int type, const char* path);
+  void tell(const ClientEvent& event);
+  template <typename Call>
+  void call_user(const Call& call) noexcept;
+  template <typename Handler>
+  void fail(const Handler& handler, Code code) noexcept;
+  void leave_in_child() const;
+
+  // constant after construction
+  const std::shared_ptr<const Settings> settings_;
+  const std::shared_ptr<Logger> log_;
+  const ForkGuard fork_guard_;
+
+  std::latch opened_{1};  // the library may tell something before it has given us the handle
+
+  // used by one thread at a time: that of `open`, then the one that the library calls us on, then
+  // that of `end`
+  EventHandler on_event_;
+  bool credentials_added_ = false;
+  bool connected_ = false;
+  bool over_ = false;
+
+  std::mutex mutex_;
+  std::condition_variable answered_;  // all requests, after `close`
+  // guarded by mutex_
+  State state_ = State::opening;
+  bool closed_ = false;
+  zhandle_t* handle_ = nullptr;  // not null while open and not ended
+  std::list<Request> requests_;  // that are under way; the library has pointers to them
+};
+
+}  // namespace simba::zookeeper

@@ -1,0 +1,41 @@
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <memory>
+
+#include "simba/core/fork_guard.hpp"
+#include "simba/core/log.hpp"
+
+namespace simba::zookeeper {
+
+/// Runs jobs that block, in order, on a thread that is there only while there are jobs.
+///
+/// Threads: every function may be called from any thread.
+/// Lifetime: the destructor does not wait for jobs; they are carried out all the same. In a forked
+/// child no function does anything: the jobs are the parent's.
+class OnDemandThread {
+ public:
+  /// `log` is for what a job throws.
+  explicit OnDemandThread(std::shared_ptr<Logger> log);
+  ~OnDemandThread();
+  OnDemandThread(const OnDemandThread&) = delete;
+  OnDemandThread& operator=(const OnDemandThread&) = delete;
+
+  /// Throws std::system_error where the system gives no thread; then the job waits for the next
+  /// call.
+  void post(std::function<void()> job);
+
+  /// Waits until all jobs are done and the thread is joined, at most for `limit`. False: one takes
+  /// longer. It and those behind it are left to their thread, which nobody waits for any more; new
+  /// ones get another. Not to be called in a job.
+  bool wait(std::chrono::milliseconds limit);
+
+ private:
+  struct Shared;
+
+  const ForkGuard fork_guard_;
+  const std::shared_ptr<Shared> shared_;  // with the threads
+};
+
+}  // namespace simba::zookeeper
