@@ -243,6 +243,8 @@ if(SIMBA_PROCESS_TESTS)
   endforeach()
 endif()
 
+include(SimbaDocuments)
+
 if(SIMBA_PACKAGE_TEST AND SIMBA_INSTALL)
   include(SimbaPackageTest)
 endif()
