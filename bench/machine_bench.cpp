@@ -8,8 +8,8 @@
 
 #include <benchmark/benchmark.h>
 
+#include "engine/contention_machine.hpp"
 #include "figure.hpp"
-#include "simba/engine/contention_machine.hpp"
 
 namespace simba::bench {
 namespace {

@@ -1,10 +1,10 @@
-#include "simba/engine/contention_machine.hpp"
+#include "engine/contention_machine.hpp"
 
 #include <algorithm>
 #include <string_view>
 #include <utility>
 
-#include "simba/engine/retry.hpp"
+#include "engine/retry.hpp"
 
 namespace simba::engine {
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "simba/engine/contention_machine.hpp"
+#include "engine/contention_machine.hpp"
 
 namespace simba::engine {
 

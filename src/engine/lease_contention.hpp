@@ -10,15 +10,15 @@
 #include <stop_token>
 #include <string_view>
 
+#include "engine/contention_machine.hpp"
+#include "engine/mailbox.hpp"
 #include "engine/succession.hpp"
 #include "simba/core/fork_guard.hpp"
 #include "simba/core/mutex_contender.hpp"
 #include "simba/core/owner_dispatcher.hpp"
 #include "simba/core/ownership_signal.hpp"
 #include "simba/core/runtime.hpp"
-#include "simba/engine/contention_machine.hpp"
 #include "simba/engine/lease_store.hpp"
-#include "simba/engine/mailbox.hpp"
 
 namespace simba::engine {
 

@@ -5,8 +5,8 @@
 #include <string>
 #include <utility>
 
-#include "simba/engine/mailbox.hpp"
-#include "simba/engine/retrieval_machine.hpp"
+#include "engine/mailbox.hpp"
+#include "engine/retrieval_machine.hpp"
 
 namespace simba::engine {
 

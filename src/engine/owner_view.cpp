@@ -1,4 +1,4 @@
-#include "simba/engine/owner_view.hpp"
+#include "engine/owner_view.hpp"
 
 #include <algorithm>
 #include <chrono>

@@ -1,10 +1,10 @@
-#include "simba/engine/retrieval_machine.hpp"
+#include "engine/retrieval_machine.hpp"
 
 #include <algorithm>
 #include <utility>
 
-#include "simba/engine/owner_view.hpp"
-#include "simba/engine/retry.hpp"
+#include "engine/owner_view.hpp"
+#include "engine/retry.hpp"
 
 namespace simba::engine {
 

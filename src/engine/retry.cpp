@@ -1,4 +1,4 @@
-#include "simba/engine/retry.hpp"
+#include "engine/retry.hpp"
 
 #include <algorithm>
 #include <string>

@@ -8,9 +8,9 @@
 
 #include <fmt/format.h>
 
+#include "engine/owner_view.hpp"
 #include "simba/core/error.hpp"
 #include "simba/core/names.hpp"
-#include "simba/engine/owner_view.hpp"
 #include "sql/rows.hpp"
 #include "sql/workers/statement_pool.hpp"
 

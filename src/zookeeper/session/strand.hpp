@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "core/log_exception.hpp"
+#include "engine/mailbox.hpp"
 #include "simba/core/log.hpp"
-#include "simba/engine/mailbox.hpp"
 
 namespace simba::zookeeper {
 

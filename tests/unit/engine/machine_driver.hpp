@@ -9,8 +9,8 @@
 
 #include <gtest/gtest.h>
 
+#include "engine/contention_machine.hpp"
 #include "simba/core/random.hpp"
-#include "simba/engine/contention_machine.hpp"
 
 namespace simba::engine {
 

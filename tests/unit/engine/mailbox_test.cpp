@@ -1,4 +1,4 @@
-#include "simba/engine/mailbox.hpp"
+#include "engine/mailbox.hpp"
 
 #include <functional>
 #include <future>

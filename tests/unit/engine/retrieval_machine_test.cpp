@@ -1,4 +1,4 @@
-#include "simba/engine/retrieval_machine.hpp"
+#include "engine/retrieval_machine.hpp"
 
 #include <gtest/gtest.h>
 

@@ -5,7 +5,7 @@
 #include <optional>
 #include <variant>
 
-#include "simba/engine/contention_machine.hpp"
+#include "engine/contention_machine.hpp"
 #include "simba/engine/contention_options.hpp"
 #include "simba/engine/lease_store.hpp"
 

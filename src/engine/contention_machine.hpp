@@ -7,12 +7,12 @@
 #include <variant>
 #include <vector>
 
+#include "engine/owner_view.hpp"
 #include "simba/core/contend_period.hpp"
 #include "simba/core/contention_event.hpp"
 #include "simba/core/mutex_service_factory.hpp"
 #include "simba/engine/contention_options.hpp"
 #include "simba/engine/lease_store.hpp"
-#include "simba/engine/owner_view.hpp"
 
 namespace simba::engine {
 
