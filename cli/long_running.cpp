@@ -23,7 +23,7 @@ void LongRunning::note(const MutexContender& contender, const ContentionEvent& e
   const auto* failed = std::get_if<AcquireFailed>(&event);
   const auto* lost = std::get_if<OwnershipLost>(&event);
   std::optional<Error> error;
-  if (failed != nullptr && !failed->error.passes()) error = failed->error;
+  if (failed != nullptr && !failed->error.is_transient()) error = failed->error;
   if (lost != nullptr && lost->reason == LossReason::duplicate_id) {
     error = duplicate_id_error(contender.contender_id());
   }

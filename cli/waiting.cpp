@@ -96,7 +96,7 @@ Failure store_failure(const Candidate& candidate, const Error& error, const Wait
 /// Throws where it is time to give up.
 void check(const Candidate& candidate, const Candidate::News& news, const Patience& patience,
            const WaitNotes& notes, nanoseconds waited) {
-  if (news.error && !news.error->passes()) throw to_failure(*news.error);
+  if (news.error && !news.error->is_transient()) throw to_failure(*news.error);
   if (const auto why = deadlock_with(candidate.mutex(), news.owner)) {
     throw Failure{ExitCode::usage, *why};
   }
@@ -133,7 +133,7 @@ std::optional<int> wait_for_mutex(Candidate& candidate, Signals& signals, const 
       if (signal == SIGTSTP) ::raise(SIGSTOP);
     }
     const nanoseconds waited = clock->now() - begun;
-    if (!news.error || news.error->passes()) notes.tell(news, waited);
+    if (!news.error || news.error->is_transient()) notes.tell(news, waited);
     check(candidate, news, patience, notes, waited);
 
     nanoseconds wake_at = notes.next();

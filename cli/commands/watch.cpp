@@ -110,7 +110,7 @@ class Watch {
         output_.note("the store answers again", {{"event", "store_back"}});
       }
     } catch (const Error& error) {
-      if (!error.passes()) throw;
+      if (!error.is_transient()) throw;
       if (std::exchange(away_, true)) return;
       output_.note(fmt::format("nothing can be seen at present: {}", error.what()),
                    {{"event", "store_away"}, {"message", error.what()}});

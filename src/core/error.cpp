@@ -37,7 +37,7 @@ bool Error::in_doubt() const noexcept {
   return kind_ == ErrorKind::timeout || kind_ == ErrorKind::in_doubt;
 }
 
-bool Error::passes() const noexcept { return kind_ == ErrorKind::unavailable || in_doubt(); }
+bool Error::is_transient() const noexcept { return kind_ == ErrorKind::unavailable || in_doubt(); }
 
 Error duplicate_id_error(std::string_view contender_id) {
   return Error{ErrorKind::duplicate_id,

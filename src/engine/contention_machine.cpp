@@ -376,7 +376,7 @@ Request ContentionMachine::make_request(Request::Kind kind, FencingToken token, 
 }
 
 nanoseconds ContentionMachine::retry_pause(const Error& error) {
-  if (phase_ == Phase::contending && !error.passes()) return plan_->retry_refused;
+  if (phase_ == Phase::contending && !error.is_transient()) return plan_->retry_refused;
   return engine::retry_pause(failures_, *plan_, *random_);
 }
 

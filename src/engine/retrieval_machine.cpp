@@ -86,8 +86,8 @@ void RetrievalMachine::observe(const LeaseRecord& record, LocalTime counted_from
 void RetrievalMachine::failed(const Error& error, LocalTime now, RetrievalActions& actions) {
   ++failures_;
   hinted_ = false;
-  next_look_ = now + (error.passes() ? retry_pause(failures_, *plan_, *random_)
-                                     : std::chrono::nanoseconds{plan_->retry_refused});
+  next_look_ = now + (error.is_transient() ? retry_pause(failures_, *plan_, *random_)
+                                           : std::chrono::nanoseconds{plan_->retry_refused});
   actions.failed = error;
 }
 

@@ -88,7 +88,7 @@ LockAttempt SimbaLocker::Impl::acquire(LocalTime deadline, Patience patience,
   close_service(lock);
   if (const auto& error = attempt.last_error) {
     const bool asked_in_vain = patience == Patience::ask_once && attempt.holder.empty();
-    if (asked_in_vain || !error->passes()) throw with_names(*error);
+    if (asked_in_vain || !error->is_transient()) throw with_names(*error);
   }
   return attempt;
 }
@@ -139,7 +139,7 @@ void SimbaLocker::Impl::start_service() {
 bool SimbaLocker::Impl::has_outcome(Patience patience) const {
   if (granted_) return true;
   if (patience == Patience::ask_once) return !holder_.empty() || last_error_;
-  return last_error_ && !last_error_->passes();
+  return last_error_ && !last_error_->is_transient();
 }
 
 void SimbaLocker::Impl::close() noexcept {

@@ -135,7 +135,7 @@ void MySqlSession::check_number(const Reply& reply) {
 void MySqlSession::lock_session(LocalTime deadline) {
   const Reply reply = ask(statements::lock_session(connection_.number()), deadline);
   if (reply.refusal) {
-    if (to_error(server_->settings, *reply.refusal, Phase::asking).passes()) {
+    if (to_error(server_->settings, *reply.refusal, Phase::asking).is_transient()) {
       refuse(*reply.refusal, Phase::asking);
     }
     server_->no_more_hints(reply.refusal->message);

@@ -249,7 +249,7 @@ inline void expect_silence_is_told(engine::StoreAdmin& admin, std::chrono::milli
   for (const auto& call : calls) {
     const auto begin = support::now();
     const Error error = error_of(call);
-    EXPECT_TRUE(error.passes()) << error.what();
+    EXPECT_TRUE(error.is_transient()) << error.what();
     EXPECT_LT(support::now() - begin, support::scaled(limit));
   }
   server.resume();

@@ -98,7 +98,7 @@ TEST(ConnectionToRedis, NamesWhatTheServerRefuses) {
 
   settings = settings_of(location);
   settings.scripts = {"no lua at all"};
-  EXPECT_FALSE((Client{endpoint_of(location), settings}.closed().passes()));
+  EXPECT_FALSE((Client{endpoint_of(location), settings}.closed().is_transient()));
 }
 
 TEST(ConnectionToRedis, TellsOfAServerThatIsKilled) {

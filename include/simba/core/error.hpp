@@ -35,7 +35,7 @@ class Error : public std::runtime_error {
   bool in_doubt() const noexcept;
 
   /// True where the same request may succeed later without anyone changing a setting.
-  bool passes() const noexcept;
+  bool is_transient() const noexcept;
 
  private:
   ErrorKind kind_;

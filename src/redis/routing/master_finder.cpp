@@ -191,7 +191,7 @@ Error MasterFinder::nothing_found() const {
   std::string text = fmt::format("no sentinel names the master '{}'", master_name_);
   std::string_view separator = ": ";
   for (const auto& [sentinel, error, unknown_name] : failures_) {
-    if (error.kind() != kind || error.passes()) kind = ErrorKind::unavailable;
+    if (error.kind() != kind || error.is_transient()) kind = ErrorKind::unavailable;
     const std::string name = to_string(sentinel);
     const std::string_view reason = error.what();
     text += separator;

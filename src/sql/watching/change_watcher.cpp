@@ -112,7 +112,7 @@ class ChangeWatcher::Loop : public std::enable_shared_from_this<Loop> {
   /// character set of the table does not have. It is searched for by halves, so that the others are
   /// looked at, and left out as long as it is watched.
   void failed(const MutexNames& names, const Error& error) {
-    if (error.passes() || closing_) return;
+    if (error.is_transient() || closing_) return;
     if (names->size() > 1) {
       const auto middle = names->begin() + static_cast<std::ptrdiff_t>(names->size() / 2);
       look(std::make_shared<std::vector<std::string>>(names->begin(), middle), [] {});

@@ -265,7 +265,7 @@ void StatementWorkers::serve(Session& session, const Batch& batch) {
 RequestQueue::Outcome StatementWorkers::outcome_of(const Error& error,
                                                    std::chrono::nanoseconds took) const {
   if (error.kind() == ErrorKind::in_doubt) return RequestQueue::Outcome::undecided;
-  if (!error.passes()) return RequestQueue::Outcome::failed;
+  if (!error.is_transient()) return RequestQueue::Outcome::failed;
   return took >= plan_.statement_timeout / 4 ? RequestQueue::Outcome::stuck
                                              : RequestQueue::Outcome::undecided;
 }

@@ -41,11 +41,11 @@ TEST(Error, IsInDoubtWhereTheRequestMayHaveBeenCarriedOut) {
   }
 }
 
-TEST(Error, PassesWhereTryingAgainMayHelp) {
+TEST(Error, IsTransientWhereTryingAgainMayHelp) {
   for (const auto kind : all_kinds) {
     const bool expected =
         kind == ErrorKind::unavailable || kind == ErrorKind::timeout || kind == ErrorKind::in_doubt;
-    EXPECT_EQ(Error(kind, "").passes(), expected) << to_string(kind);
+    EXPECT_EQ(Error(kind, "").is_transient(), expected) << to_string(kind);
   }
 }
 

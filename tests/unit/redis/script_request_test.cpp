@@ -128,7 +128,7 @@ TEST_F(RedisScriptRequest, AServerThatWasDemotedIsLeftAndTheErrorPasses) {
   send(Kind::guard);
   auto& old = at(7000);
   old.answer(error_reply("READONLY You can't write against a read only replica."));
-  EXPECT_TRUE(error().passes());
+  EXPECT_TRUE(error().is_transient());
   EXPECT_TRUE(old.closed());
 }
 
@@ -180,7 +180,7 @@ TEST_F(RedisScriptRequest, AClusterThatRefersInCirclesIsAnErrorThatPasses) {
     at(here).answer(std::vector<Reply>{
         status_reply("OK"), refers("ASK", i % 2 == 0 ? "127.0.0.1:7000" : "127.0.0.1:7001")});
   }
-  EXPECT_TRUE(error().passes());
+  EXPECT_TRUE(error().is_transient());
 }
 
 TEST_F(RedisScriptRequest, ANodeThatTheClusterDoesNotKnowIsAnError) {
@@ -194,7 +194,7 @@ TEST_F(RedisScriptRequest, AfterAFailureTheMapIsAskedForElsewhere) {
   use_cluster();
   send(Kind::guard);
   at(7000).fail({ErrorKind::unavailable, "connection refused"});
-  EXPECT_TRUE(error().passes());
+  EXPECT_TRUE(error().is_transient());
   EXPECT_THAT(at(7001).take_sent(), ElementsAre("CLUSTER SLOTS"));
   send(Kind::guard);
   EXPECT_THAT(at(7001).take_sent(), ElementsAre(StartsWith("EVALSHA")));

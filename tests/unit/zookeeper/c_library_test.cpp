@@ -28,7 +28,7 @@ TEST(ZooKeeperLibrary, NamesTheHostsWhereNoneCanBeFound) {
   settings.hosts = "a:1,b:2";
   for (const int reason : {ENOENT, EINVAL}) {
     const Error error = error_of_opening(settings, reason);
-    EXPECT_TRUE(error.passes());
+    EXPECT_TRUE(error.is_transient());
     EXPECT_THAT(error.what(), AllOf(HasSubstr("'a:1,b:2'"), HasSubstr("`connect_string`")));
   }
   EXPECT_THAT(error_of_opening(settings, EMFILE).what(), HasSubstr("Too many open files"));

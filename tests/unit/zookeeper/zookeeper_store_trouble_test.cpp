@@ -80,7 +80,7 @@ TEST_F(ZooKeeperStoreTrouble, AnOwnerIsToldThatItsConnectionIsLostAndCanNotRenew
   const auto answers = guard();
   ASSERT_THAT(*answers, SizeIs(1));
   ASSERT_NE(answers->front().error(), nullptr);
-  EXPECT_TRUE(answers->front().error()->passes());
+  EXPECT_TRUE(answers->front().error()->is_transient());
 }
 
 TEST_F(ZooKeeperStoreTrouble, ConnectedAgainAnOwnerRenewsOnlyOnceItsNodeHasBeenSeen) {
