@@ -131,7 +131,7 @@ class RedisCounts {
 /// Scripts a second by redis-benchmark, half of them acquire and half release, from `clients`
 /// clients that each wait for their answer.
 ///
-/// It sends the same arguments over and over, so it can not give back the token that it was
+/// It sends the same arguments over and over, so it cannot give back the token that it was
 /// answered. Hence one run acquires one mutex again and again, which does all that a first
 /// acquisition does; the other releases mutexes that were made before, of which there are so many
 /// that few come twice, with the name of a fence that is not there, which makes any token good.

@@ -33,7 +33,7 @@ void make_folder(const std::filesystem::path& folder) {
   const int error = errno;
   throw Failure{
       error == EACCES || error == EROFS ? ExitCode::refused : ExitCode::configuration,
-      fmt::format("can not make the folder {}: {}; name a store by --backend or SIMBA_BACKEND",
+      fmt::format("cannot make the folder {}: {}; name a store by --backend or SIMBA_BACKEND",
                   folder.string(),
                   std::strerror(error))};  // NOLINT(concurrency-mt-unsafe): one thread yet
 }
@@ -44,7 +44,7 @@ std::string default_url() {
   return "sqlite:" + percent_encoded(path.string());
 }
 
-/// Says what the library can not know: where the name of the file is from.
+/// Says what the library cannot know: where the name of the file is from.
 void check_readable(const std::string& file) {
   if (::faccessat(AT_FDCWD, file.c_str(), R_OK, AT_EACCESS) == 0) return;
   if (errno == EACCES) {

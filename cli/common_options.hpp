@@ -34,7 +34,7 @@ struct CommonOptions {
   /// The store to use: --backend, else what --store names in --config, else SIMBA_BACKEND, else
   /// --config, else what SIMBA_<STORE>_URL or SIMBA_<STORE>_ENABLED enables, else SQLite in the
   /// user's state folder, which is made. Throws Error of kind `configuration`; Failure where
-  /// simba.enabled is off or the file can not be read; UsageError where --mutex is blank.
+  /// simba.enabled is off or the file cannot be read; UsageError where --mutex is blank.
   config::Configuration load() const;
 
   /// What names the store that `load` gives, in words, e.g. "option --backend".

@@ -26,7 +26,7 @@ class UsageError : public Failure {
   explicit UsageError(const std::string& message) : Failure{ExitCode::usage, message} {}
 };
 
-/// What to do where the store can not be reached.
+/// What to do where the store cannot be reached.
 inline constexpr std::string_view unavailable_advice =
     "is the store running, and is its address right? \"simba doctor\" looks closer";
 

@@ -7,7 +7,7 @@ namespace simba::cli {
 enum class ExitCode : int {
   success = 0,
   usage = 64,          ///< the command line is wrong
-  unavailable = 69,    ///< the store can not be reached, or does not answer
+  unavailable = 69,    ///< the store cannot be reached, or does not answer
   internal = 70,       ///< a fault of ours, or of the machine
   not_acquired = 75,   ///< another owned the mutex for all the time given
   lost = 76,           ///< the mutex was lost while CMD ran

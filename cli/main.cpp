@@ -79,7 +79,7 @@ int checked(int code, Output& output) {
   if (output.failure() == 0 || code != to_int(ExitCode::success)) return code;
   const int failed = to_int(ExitCode::internal);
   output.error(
-      "can not write to standard output: " + std::generic_category().message(output.failure()) +
+      "cannot write to standard output: " + std::generic_category().message(output.failure()) +
           "; is there room where it goes to?",
       failed);
   return failed;

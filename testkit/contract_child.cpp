@@ -80,7 +80,7 @@ void add_one(const std::string& path, FencingToken token) {
   std::ofstream file{path, std::ios::trunc};
   file << count + 1 << ' ' << token << std::flush;
   if (!file) {
-    throw std::runtime_error{"can not write " + path};
+    throw std::runtime_error{"cannot write " + path};
   }
 }
 
@@ -89,7 +89,7 @@ void append(const std::string& path, const std::string& line) {
   const ssize_t written = write(file, line.data(), line.size());
   close(file);
   if (written != static_cast<ssize_t>(line.size())) {
-    throw std::runtime_error{"can not write " + path};
+    throw std::runtime_error{"cannot write " + path};
   }
 }
 

@@ -12,7 +12,7 @@ LocalTime ManualClock::now() const noexcept { return LocalTime{LocalClock::durat
 
 void ManualClock::advance(std::chrono::nanoseconds span) {
   if (span < std::chrono::nanoseconds::zero()) {
-    throw InvalidArgumentError{"a clock can not advance by " + std::to_string(span.count()) +
+    throw InvalidArgumentError{"a clock cannot advance by " + std::to_string(span.count()) +
                                " ns: it must be at least 0"};
   }
   now_ += span.count();
@@ -23,7 +23,7 @@ void ManualClock::set(LocalTime moment) {
   auto present = now_.load();
   do {
     if (wanted < present) {
-      throw InvalidArgumentError{"a clock can not be set to " + std::to_string(wanted) +
+      throw InvalidArgumentError{"a clock cannot be set to " + std::to_string(wanted) +
                                  " ns: it must be at least " + std::to_string(present)};
     }
   } while (!now_.compare_exchange_weak(present, wanted));

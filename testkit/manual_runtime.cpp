@@ -39,7 +39,7 @@ class ManualRuntime::World {
 
   LocalTime after(std::chrono::nanoseconds span) const {
     if (span < std::chrono::nanoseconds::zero()) {
-      throw InvalidArgumentError{"time can not advance by " + std::to_string(span.count()) +
+      throw InvalidArgumentError{"time cannot advance by " + std::to_string(span.count()) +
                                  " ns: it must be at least 0"};
     }
     const LocalTime now = clock->now();

@@ -27,12 +27,12 @@ inline constexpr std::chrono::milliseconds time_to_kill{10'000};
 
 struct AttendedEnd {
   Child::Event child{};         ///< of kind `ended`
-  bool wants_terminal = false;  ///< it was ended since it can not have the terminal
+  bool wants_terminal = false;  ///< it was ended since it cannot have the terminal
   bool started = false;         ///< false: its guardian was killed before
 };
 
 /// Waits for the end of a program that needs no terminal, on any thread. Throws Failure where it
-/// can not be executed.
+/// cannot be executed.
 AttendedEnd attend(Child& child, const Attendance& attendance);
 
 /// The same for one that is started here, before `farewell`.

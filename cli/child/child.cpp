@@ -89,9 +89,8 @@ Failure not_executed(const std::string& name, int error) {
     return Failure{ExitCode::lost, "the mutex was lost before \"" + name + "\" could be run"};
   }
   const bool absent = error == ENOENT || error == ENOTDIR;
-  return Failure{
-      absent ? ExitCode::not_found : ExitCode::not_executable,
-      fmt::format("can not run \"{}\": {}", name, std::system_category().message(error))};
+  return Failure{absent ? ExitCode::not_found : ExitCode::not_executable,
+                 fmt::format("cannot run \"{}\": {}", name, std::system_category().message(error))};
 }
 
 }  // namespace

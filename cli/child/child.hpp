@@ -74,7 +74,7 @@ class Child {
   };
 
   /// What has happened; empty: nothing new. Does not wait, unless the guardian was killed. Throws
-  /// Failure: 126 or 127 where it can not be executed, 76 where it was to end before.
+  /// Failure: 126 or 127 where it cannot be executed, 76 where it was to end before.
   std::optional<Event> next();
 
   /// Runs the farewell, unless its guardian does so already.

@@ -6,7 +6,7 @@ namespace simba::cli {
 
 /// What is left of a command.
 struct Family {
-  bool known = false;    ///< false: /proc can not be read, and nothing else is true
+  bool known = false;    ///< false: /proc cannot be read, and nothing else is true
   bool living = false;   ///< some process is alive that we may signal
   bool foreign = false;  ///< some process is alive that we may not signal: it is another user's
 };

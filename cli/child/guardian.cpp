@@ -109,7 +109,7 @@ class Guardian {
   const GuardianPlan& plan_;
   int signals_ = -1;
   int clock_ = -1;
-  int failure_ = -1;        // tells why CMD can not be executed, and, closed, that it is
+  int failure_ = -1;        // tells why CMD cannot be executed, and, closed, that it is
   pid_t group_ = -1;        // that of CMD, which has the same number
   bool starting_ = false;   // CMD is not executed yet
   bool cancelled_ = false;  // nor will it be

@@ -57,7 +57,7 @@ class Run {
   Run(const Run&) = delete;
   Run& operator=(const Run&) = delete;
 
-  /// Returns the exit code. Nothing of CMD is left then. Throws Failure where it can not be run.
+  /// Returns the exit code. Nothing of CMD is left then. Throws Failure where it cannot be run.
   int until_end() {
     const std::stop_callback wake{lost_, [this] { candidate_.wake(); }};
     std::optional<Child::Event> end;

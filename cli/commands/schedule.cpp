@@ -85,7 +85,7 @@ class Worker {
     } else if (end.leftovers) {
       output_.note("CMD had left processes in its group; they were ended", object);
     } else if (attended.wants_terminal) {
-      output_.note("CMD was ended: it wants to use the terminal, which it can not have", object);
+      output_.note("CMD was ended: it wants to use the terminal, which it cannot have", object);
     } else if (end.forced && !leaving_) {
       output_.note("the mutex is lost; CMD was ended", object);
     } else if (code != 0 && !leaving_) {

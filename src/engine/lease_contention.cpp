@@ -279,7 +279,7 @@ void LeaseContention::watch(Actions::Watching watching) {
                                self->post(Noticed{.notice = notice, .life = life});
                            });
   } catch (const std::exception& e) {  // only a hint: without it a release is noticed later
-    runtime_->log->log(LogLevel::warn, named(request_) + "can not watch the mutex: " + e.what());
+    runtime_->log->log(LogLevel::warn, named(request_) + "cannot watch the mutex: " + e.what());
   }
 }
 

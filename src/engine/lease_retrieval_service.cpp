@@ -68,7 +68,7 @@ class LeaseRetrieval : public std::enable_shared_from_this<LeaseRetrieval> {
         if (const auto self = weak.lock()) self->post(Noticed{.notice = notice});
       });
     } catch (const std::exception& e) {  // only a hint: without it a change is seen later
-      log(LogLevel::warn, std::string{"can not watch the mutex: "} + e.what());
+      log(LogLevel::warn, std::string{"cannot watch the mutex: "} + e.what());
     }
   }
 

@@ -14,7 +14,7 @@ using engine::Watch;
 
 namespace {
 
-/// A nameless contender can not be told from nobody.
+/// A nameless contender cannot be told from nobody.
 bool refused(const LeaseRequest& request, const AnswerHandler& handler) {
   if (!request.contender_id.empty()) {
     return false;

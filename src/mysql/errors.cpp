@@ -55,14 +55,14 @@ Error client_error(const Settings& settings, const Refusal& refusal, Phase phase
     case 2061:
       return Error{ErrorKind::authentication,
                    fmt::format("MySQL at {} asks user {} to authenticate in a way that this client "
-                               "can not: {}. Use an account with mysql_native_password, "
+                               "cannot: {}. Use an account with mysql_native_password, "
                                "client_ed25519 or caching_sha2_password",
                                settings.place, settings.options.user, shown(refusal))};
     default:
       break;
   }
   return Error{ErrorKind::unavailable,
-               fmt::format("MySQL at {} can not be reached: {}", settings.place, shown(refusal))};
+               fmt::format("MySQL at {} cannot be reached: {}", settings.place, shown(refusal))};
 }
 
 struct Meaning {
@@ -121,7 +121,7 @@ Meaning meaning_of(const Settings& settings, const Refusal& refusal) {
     case 1366:
     case 3854:
       return {ErrorKind::configuration,
-              "The table can not hold every character: ALTER TABLE simba_mutex CONVERT TO "
+              "The table cannot hold every character: ALTER TABLE simba_mutex CONVERT TO "
               "CHARACTER SET utf8mb4 COLLATE utf8mb4_bin"};
     case 1406:
       return {ErrorKind::configuration,

@@ -218,7 +218,7 @@ std::vector<Row> MySqlSession::acquire(std::span<const Ask> asks, LocalTime dead
     if (rows.empty()) throw;
     return rows;  // what was answered stays so; the others ask again
   }
-  // A name that the table can not hold beside another must not stop those that went with it.
+  // A name that the table cannot hold beside another must not stop those that went with it.
   for (const Ask& ask : without_row(missing, rows)) {
     const Error error = name_taken(ask.mutex, deadline);
     if (asks.size() == 1) throw Error{error};

@@ -157,7 +157,7 @@ Error connect_failure(std::string_view database_name, const PGconn* connection) 
                  fmt::format("{}: {}; check the TLS options", database_name, text)};
   }
   return Error{ErrorKind::unavailable,
-               fmt::format("{}: {}", database_name, text.empty() ? "can not be reached" : text)};
+               fmt::format("{}: {}", database_name, text.empty() ? "cannot be reached" : text)};
 }
 
 Error connection_lost(std::string_view database_name, const PGconn* connection) {

@@ -155,7 +155,7 @@ void PostgreSqlSession::ask_to_notice_our_end(LocalTime deadline) {
   try {
     run(statements::notice_our_end, {}, deadline);
   } catch (const Refusal& error) {
-    if (!connection_.usable()) throw;  // else a server on a system that can not do it
+    if (!connection_.usable()) throw;  // else a server on a system that cannot do it
   }
 }
 
@@ -246,7 +246,7 @@ std::vector<Row> PostgreSqlSession::look(std::span<const std::string> mutexes, L
 
 bool PostgreSqlSession::init(const std::string& mutex, LocalTime deadline) {
   if (mutex.find('\0') != std::string::npos) {
-    throw InvalidArgumentError{"a name with a NUL can not be sent to PostgreSQL"};
+    throw InvalidArgumentError{"a name with a NUL cannot be sent to PostgreSQL"};
   }
   const std::array<Parameter, 2> parameters{mutex, lock_timeout(deadline)};
   return PQntuples(execute(statements::init, parameters, deadline).get()) == 1;

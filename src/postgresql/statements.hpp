@@ -9,7 +9,7 @@
 ///   it is answered where the server is set up otherwise. No state of the session is left behind.
 /// - `seen` are the rows as the statement's snapshot has them. A row that does not fulfil the
 ///   condition there is answered as it was seen: it is neither locked nor written.
-/// - `locked` locks the others in the order of names, so that two batches can not block each other,
+/// - `locked` locks the others in the order of names, so that two batches cannot block each other,
 ///   and checks the condition again for a row that it had to wait for. One that no longer fulfils
 ///   it is missing in the answer, and the caller looks again.
 /// - A statement that waited for a lock has an old time. It never shortens the lease that a later

@@ -3,7 +3,7 @@
 namespace simba::detail {
 
 LocalTime later(LocalTime moment, std::chrono::nanoseconds span) noexcept {
-  // A moment before the epoch can not overflow, and `never - moment` would.
+  // A moment before the epoch cannot overflow, and `never - moment` would.
   if (moment.time_since_epoch().count() <= 0) return moment + span;
   return span < never - moment ? moment + span : never;
 }

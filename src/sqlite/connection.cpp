@@ -23,7 +23,7 @@ Error cannot_open(const std::filesystem::path& path, std::string_view detail) {
   const auto folder = path.parent_path();
   if (!std::filesystem::exists(folder, ignored)) {
     return Error{ErrorKind::configuration,
-                 fmt::format("SQLite store: {} can not be made: its folder {} does not exist; make "
+                 fmt::format("SQLite store: {} cannot be made: its folder {} does not exist; make "
                              "it, or name another path",
                              path.string(), folder.string())};
   }
@@ -31,11 +31,10 @@ Error cannot_open(const std::filesystem::path& path, std::string_view detail) {
     return Error{ErrorKind::configuration,
                  fmt::format("SQLite store: {} is a folder; name a file in it", path.string())};
   }
-  return Error{
-      ErrorKind::permission,
-      fmt::format("SQLite store: {} can not be opened ({}); this user must be able to read "
-                  "and write the file and its folder {}",
-                  path.string(), detail, folder.string())};
+  return Error{ErrorKind::permission,
+               fmt::format("SQLite store: {} cannot be opened ({}); this user must be able to read "
+                           "and write the file and its folder {}",
+                           path.string(), detail, folder.string())};
 }
 
 Error error_of(int code, int system_error, const std::filesystem::path& path,
@@ -52,7 +51,7 @@ Error error_of(int code, int system_error, const std::filesystem::path& path,
     case SQLITE_PERM:
     case SQLITE_AUTH:
       return Error{ErrorKind::permission,
-                   text("can not be written; this user must be able to write the file and its "
+                   text("cannot be written; this user must be able to write the file and its "
                         "folder")};
     case SQLITE_CANTOPEN:
       return system_error == EMFILE || system_error == ENFILE || system_error == ENOMEM

@@ -21,7 +21,7 @@ void check_namespace() {
     throw Error{
         ErrorKind::unsupported,
         "SQLite store: this process has unshared its time namespace without forking, so the "
-        "host's clock can not be told; start it in the new namespace"};
+        "host's clock cannot be told; start it in the new namespace"};
   }
 }
 
@@ -47,7 +47,7 @@ HostClock make_host_clock() {
   std::ifstream{"/proc/sys/kernel/random/boot_id"} >> boot_id;
   if (boot_id.empty()) {
     throw Error{ErrorKind::unsupported,
-                "SQLite store: /proc/sys/kernel/random/boot_id can not be read, so leases of an "
+                "SQLite store: /proc/sys/kernel/random/boot_id cannot be read, so leases of an "
                 "earlier boot could not be told from present ones; mount /proc"};
   }
   return {.boot_id = boot_id, .since_boot = [offset = offset_of_namespace()] {

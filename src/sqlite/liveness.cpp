@@ -47,7 +47,7 @@ int open_file(const std::filesystem::path& path, const std::filesystem::path& da
     return file;
   }
   if (errno == EEXIST) file = ::open(path.c_str(), flags);
-  if (file < 0) throw failure("can not open", path, errno);
+  if (file < 0) throw failure("cannot open", path, errno);
   return file;
 }
 
@@ -88,7 +88,7 @@ std::string ensure_id(int file, const std::filesystem::path& path, LocalTime dea
   for (;;) {
     if (auto id = read_id(file); !id.empty()) return id;
     if (lock_byte(file, 0)) break;
-    if (errno != EAGAIN && errno != EACCES) throw failure("can not lock", path, errno);
+    if (errno != EAGAIN && errno != EACCES) throw failure("cannot lock", path, errno);
     if (sql::real_now() >= deadline ||
         sql::wait_for(closing, sql::real_now() + std::chrono::milliseconds{1}) ==
             sql::Waited::woken) {
@@ -104,7 +104,7 @@ std::string ensure_id(int file, const std::filesystem::path& path, LocalTime dea
     if (::pwrite(file, id.data(), id.size(), 0) != static_cast<ssize_t>(id.size())) {
       const int error = errno;
       unlock_byte(file, 0);
-      throw failure("can not write", path, error);
+      throw failure("cannot write", path, error);
     }
   }
   unlock_byte(file, 0);
@@ -116,7 +116,7 @@ std::int64_t lock_free_byte(int file, const std::filesystem::path& path) {
   for (;;) {
     const auto place = first_place + static_cast<std::int64_t>(random_number() >> 2U);
     if (lock_byte(file, place)) return place;
-    if (errno != EAGAIN && errno != EACCES) throw failure("can not lock", path, errno);
+    if (errno != EAGAIN && errno != EACCES) throw failure("cannot lock", path, errno);
   }
 }
 
@@ -127,7 +127,7 @@ Liveness::Liveness(const std::filesystem::path& path, const std::filesystem::pat
     : file_{open_file(path, database, children)} {
   try {
     struct stat status {};
-    if (::fstat(file_, &status) != 0) throw failure("can not read", path, errno);
+    if (::fstat(file_, &status) != 0) throw failure("cannot read", path, errno);
     // Also the number of the file: a copy has the same id inside, but nobody's locks.
     file_id_ = fmt::format("{}.{}", ensure_id(file_, path, deadline, closing), status.st_ino);
     const std::int64_t place = lock_free_byte(file_, path);

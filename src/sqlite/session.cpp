@@ -139,7 +139,7 @@ std::vector<Row> SqliteSession::change(Change change, std::span<const Ask> asks,
   const auto mutexes = mutexes_of(asks);
   std::unordered_map<std::string, Marks> marks;
   if (change == Change::acquire) {
-    // What can not be had is found out by reading, which gets in nobody's way.
+    // What cannot be had is found out by reading, which gets in nobody's way.
     auto found = read(mutexes);
     std::size_t held = 0;
     for (const Found& one : found) {

@@ -135,7 +135,7 @@ int run(const CommandLine& line) {
     std::ofstream file{line.report};
     file << as_markdown(results);
     if (!file.flush()) {
-      throw UsageError{fmt::format("--report: {} can not be written", line.report.string())};
+      throw UsageError{fmt::format("--report: {} cannot be written", line.report.string())};
     }
   }
   const auto code = exit_code(results);

@@ -27,7 +27,7 @@ struct Callback {
   std::int64_t at = 0;
 };
 
-/// The exit code of a process whose record can not be written.
+/// The exit code of a process whose record cannot be written.
 inline constexpr int exit_unrecorded = 74;
 
 /// What one contender's process has written down.

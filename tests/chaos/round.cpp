@@ -106,7 +106,7 @@ Story live(const Store& store, const RoundSettings& settings, const RoundFiles& 
   return story;
 }
 
-/// Adds to `problems` what can not be read.
+/// Adds to `problems` what cannot be read.
 Evidence read_evidence(const RoundFiles& files, const Story& story, std::size_t mutex,
                        std::vector<std::string>& problems) {
   Evidence evidence{.mutex = mutexes.at(mutex)};

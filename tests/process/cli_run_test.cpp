@@ -72,7 +72,7 @@ TEST_F(CliRun, LeavesTheCommandTheSignalsThatItWasStartedWith) {
 TEST_F(CliRun, SaysWhyACommandCanNotBeRun) {
   CliProgram absent{line("run", {"--", "/no/such/program"})};
   EXPECT_EQ(absent.wait(), 127);
-  EXPECT_EQ(absent.err(), "simba: can not run \"/no/such/program\": No such file or directory\n");
+  EXPECT_EQ(absent.err(), "simba: cannot run \"/no/such/program\": No such file or directory\n");
   CliProgram text{line("run", {"--", "/etc/passwd"})};
   EXPECT_EQ(text.wait(), 126);
   EXPECT_THAT(text.err(), HasSubstr("Permission denied"));

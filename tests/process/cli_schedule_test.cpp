@@ -76,7 +76,7 @@ TEST_F(CliSchedule, GoesOnWhenTheCommandFails) {
 
 TEST_F(CliSchedule, GoesOnWhenTheCommandCanNotBeRun) {
   CliProgram program{line("schedule", {"--every", "10ms", "--", "/no/such/program"})};
-  EXPECT_TRUE(program.notes("No such file or directory\nsimba: can not run"));
+  EXPECT_TRUE(program.notes("No such file or directory\nsimba: cannot run"));
   program.signal(SIGTERM);
   EXPECT_EQ(program.wait(), 0);
 }

@@ -74,7 +74,7 @@ TEST_F(RedisFaults, AServerThatStaysDownForLongerThanTheLeaseEndsEveryOwnership)
   server_.start();
   contenders_.expect_recovery("down");
   contenders_.expect_all_take_part();
-  EXPECT_TRUE(contenders_.log().contains("can not be reached"));
+  EXPECT_TRUE(contenders_.log().contains("cannot be reached"));
 }
 
 TEST_F(RedisFaults, AServerThatIsShutDownInOrderAndStartedAgainLetsNobodyInTwice) {

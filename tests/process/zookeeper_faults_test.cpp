@@ -275,7 +275,7 @@ TEST_F(ZooKeeperFaults, AWaiterThatIsCutOffKeepsItsPlaceAndDoesNotMissItsTurn) {
   ASSERT_TRUE(eventually([&] { return nodes() == 3; }));
 
   mine.proxy.cut();
-  owner.service->stop();  // the watch of the waiter can not be served
+  owner.service->stop();  // the watch of the waiter cannot be served
   mine.proxy.mend();
 
   EXPECT_TRUE(waiter.contender.wait_for_acquisitions(1, short_session));

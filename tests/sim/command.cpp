@@ -34,7 +34,7 @@ constexpr const char* details =
     "  --first-seed S   where to begin (default 1)\n"
     "  --report FILE    writes the sums as a table of Markdown\n"
     "\n"
-    "exit codes: 0 no rule is broken, 1 one is, or the report can not be written, 2 usage\n";
+    "exit codes: 0 no rule is broken, 1 one is, or the report cannot be written, 2 usage\n";
 
 /// What is wrong with the command line, in one sentence.
 struct Misuse {
@@ -181,7 +181,7 @@ struct Total {
   }
 };
 
-/// A run that can not be ended keeps its threads; then nothing is left but to end the process.
+/// A run that cannot be ended keeps its threads; then nothing is left but to end the process.
 int leave(int code, const Outcome& outcome) {
   std::fflush(stdout);
   if (outcome.stuck) std::_Exit(code);
@@ -211,7 +211,7 @@ int write_report(const std::string& file, const Total& total, double seconds, do
     out << "| " << name << " | " << value << " |\n";
   }
   if (out.flush()) return 0;
-  fmt::print(stderr, "can not write {}\n", file);
+  fmt::print(stderr, "cannot write {}\n", file);
   return 1;
 }
 

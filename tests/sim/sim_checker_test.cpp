@@ -125,7 +125,7 @@ TEST_F(CheckerTest, AGrantBesideAnOwnerIsFoundAlsoInAPausedProcess) {
   first_service_.owner = false;
   checker_.executed(call(Call::Kind::acquire, second_), other_, held_by(first_, 1),
                     held_by(second_, 2));
-  EXPECT_FALSE(checker_.failed()) << "it can not be signalled";
+  EXPECT_FALSE(checker_.failed()) << "it cannot be signalled";
   first_service_.owner = true;
   checker_.executed(call(Call::Kind::acquire, second_), other_, held_by(first_, 1),
                     held_by(second_, 3));
@@ -283,7 +283,7 @@ TEST_F(CheckerTest, NobodyTakingOverFromACrashedOwnerWithinTheBoundIsFound) {
 TEST_F(CheckerTest, WhatTheLibraryCallsAnErrorOfItsOwnIsFound) {
   checker_.logged(one_, "on_released of mutex [m0] takes longer than its limit");
   EXPECT_FALSE(checker_.failed()) << checker_.what();
-  checker_.logged(one_, "internal error: something that can not be");
+  checker_.logged(one_, "internal error: something that cannot be");
   EXPECT_EQ(checker_.rule(), Rule::internal_error);
   EXPECT_THAT(checker_.what(), HasSubstr("one logs: internal error"));
 }

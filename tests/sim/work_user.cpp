@@ -31,7 +31,7 @@ void WorkUser::start() {
   } catch (const IllegalStateError&) {  // its work has stopped it and is not over yet
     party_.stopped = stopped;
     party_.contends_since = contends_since;
-    around_.host.scene().trace.event(world().now(), around_.host.name(), "{} can not start yet",
+    around_.host.scene().trace.event(world().now(), around_.host.name(), "{} cannot start yet",
                                      party_.id);
   }
 }

@@ -27,7 +27,7 @@ int drive(const simba::soak::Options& options) {
   if (!options.report.empty()) {
     std::ofstream file{options.report};
     file << text;
-    if (!file.flush()) throw std::runtime_error{"can not write " + options.report.string()};
+    if (!file.flush()) throw std::runtime_error{"cannot write " + options.report.string()};
   }
   if (outcome.interrupted) return interrupted;
   return verdict(outcome, options).empty() ? good : bad;

@@ -18,7 +18,7 @@ namespace simba::support {
 /// Threads: used by one thread at a time. The destructor kills the process.
 class CuratorContender {
  public:
-  /// Why it can not be started here, for GTEST_SKIP(); empty: it can.
+  /// Why it cannot be started here, for GTEST_SKIP(); empty: it can.
   static std::string missing();
 
   /// The node of the mutex is `path`, e.g. "/simba/m".

@@ -32,7 +32,7 @@ class MySqlServer final : public Server {
   explicit MySqlServer(std::vector<std::string> arguments = {})
       : Server{{"mysql", Tls::off, std::move(arguments)}} {}
 
-  /// Why it can not be started here, for GTEST_SKIP(); empty: it can.
+  /// Why it cannot be started here, for GTEST_SKIP(); empty: it can.
   static std::string missing();
 };
 

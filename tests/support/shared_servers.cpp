@@ -21,7 +21,7 @@ Location shared_location(const char* variable) {
     std::string line;
     if (!std::getline(stream, line)) {
       throw std::runtime_error{fmt::format(
-          "{} names {}, which can not be read: run ctest, or unset the variable", variable, file)};
+          "{} names {}, which cannot be read: run ctest, or unset the variable", variable, file)};
     }
     return parse_location(line);
   }

@@ -8,14 +8,14 @@ namespace simba {
 
 /// What went wrong, in the terms that decide what to do about it.
 enum class ErrorKind {
-  unavailable,       ///< the store can not be reached or can not serve now; trying again may help
+  unavailable,       ///< the store cannot be reached or cannot serve now; trying again may help
   timeout,           ///< no answer in time; a request may or may not have been carried out
   in_doubt,          ///< the connection broke after sending; the outcome is unknown
   authentication,    ///< the store refuses who we are
   permission,        ///< the store refuses what we ask
   invalid_argument,  ///< a value given by the caller is out of its bounds
   illegal_state,     ///< the call does not fit the present state of the object
-  unsupported,       ///< this store, server or build can not do it
+  unsupported,       ///< this store, server or build cannot do it
   configuration,     ///< a setting is wrong or missing
   duplicate_id,      ///< another process uses the same contender id
   internal,          ///< a fault of ours, or a store that broke its contract

@@ -33,7 +33,7 @@ class MutexContendServiceFactory {
  public:
   virtual ~MutexContendServiceFactory() = default;
 
-  /// Throws InvalidArgumentError where the store can not take the contender's names.
+  /// Throws InvalidArgumentError where the store cannot take the contender's names.
   virtual std::unique_ptr<MutexContendService> create_mutex_contend_service(
       MutexContender& contender, const ContendServiceOptions& options) = 0;
 
@@ -52,7 +52,7 @@ class MutexRetrievalServiceFactory {
  public:
   virtual ~MutexRetrievalServiceFactory() = default;
 
-  /// Throws InvalidArgumentError where the store can not take the mutex name.
+  /// Throws InvalidArgumentError where the store cannot take the mutex name.
   virtual std::unique_ptr<MutexRetrievalService> create_mutex_retrieval_service(
       MutexRetriever& retriever, const RetrievalServiceOptions& options) = 0;
 

@@ -28,7 +28,7 @@ struct StoreClock {
 using LocalTime = LocalClock::time_point;
 
 /// A moment on a store's clock. For showing and for other clients of the store. It is a type of its
-/// own so that it can not be subtracted from, or compared with, a local moment.
+/// own so that it cannot be subtracted from, or compared with, a local moment.
 using StoreTime = StoreClock::time_point;
 
 /// "Never": later than every moment that can occur.

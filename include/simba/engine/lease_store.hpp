@@ -118,7 +118,7 @@ class LeaseStore {
     return engine::worst_cases(plan);
   }
 
-  /// Throws InvalidArgumentError, saying why, where the store can not keep such a name although it
+  /// Throws InvalidArgumentError, saying why, where the store cannot keep such a name although it
   /// is within the limits. Called when a service is made; an observer has no contender id.
   virtual void check_names(std::string_view /*mutex*/, std::string_view /*contender_id*/) const {}
 

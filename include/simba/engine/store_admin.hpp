@@ -66,7 +66,7 @@ class StoreAdmin {
   /// Makes what the store needs and lacks, e.g. its table. Says what was done, in words.
   virtual std::string init() = 0;
 
-  /// Looks at reachability, rights, version and settings. Throws only where it can not be reached.
+  /// Looks at reachability, rights, version and settings. Throws only where it cannot be reached.
   virtual StoreReport examine() = 0;
 };
 

@@ -25,7 +25,7 @@ namespace simba {
 /// Lifetime: the destructor closes. The factory may be destroyed first.
 class SimbaLocker final : public Locker {
  public:
-  /// Throws InvalidArgumentError where the store can not take the names. Without an id, one
+  /// Throws InvalidArgumentError where the store cannot take the names. Without an id, one
   /// that nobody else has (`ContenderIdGenerator::unique()`).
   SimbaLocker(std::string mutex, MutexContendServiceFactory& factory);
   SimbaLocker(std::string mutex, MutexContendServiceFactory& factory, std::string contender_id);

@@ -61,7 +61,7 @@ class AbstractScheduler {
   const MutexContendService& contend_service() const noexcept;
 
  protected:
-  /// Throws InvalidArgumentError where the store can not take the names or the config is wrong.
+  /// Throws InvalidArgumentError where the store cannot take the names or the config is wrong.
   AbstractScheduler(std::string mutex, MutexContendServiceFactory& factory, ScheduleConfig config,
                     SchedulerOptions options = {});
 

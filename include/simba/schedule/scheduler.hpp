@@ -11,7 +11,7 @@ namespace simba {
 /// the scheduler is gone by then.
 class Scheduler final : public AbstractScheduler {
  public:
-  /// Throws InvalidArgumentError where the store can not take the names, the config is wrong or the
+  /// Throws InvalidArgumentError where the store cannot take the names, the config is wrong or the
   /// work is empty.
   Scheduler(std::string mutex, MutexContendServiceFactory& factory, ScheduleConfig config,
             Work work, SchedulerOptions options = {});

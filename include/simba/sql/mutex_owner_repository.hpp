@@ -14,8 +14,8 @@ class StatementPool;
 /// of their own. Services do not use it.
 ///
 /// Every function blocks until the database has answered, at most for the connect and the statement
-/// time-out. Throws InvalidArgumentError for names out of bounds, and Error where the database can
-/// not be reached or refuses.
+/// time-out. Throws InvalidArgumentError for names out of bounds, and Error where the database
+/// cannot be reached or refuses.
 ///
 /// Threads: every function may be called from any thread at the same time.
 class MutexOwnerRepository {

@@ -10,7 +10,7 @@ namespace simba::sqlite {
 /// What tools do with an SQLite store. Does not open the file: each function does so when it needs
 /// to. Only `init` makes the file or its tables.
 ///
-/// `examine` reports a file that can not be used as a problem and does not throw.
+/// `examine` reports a file that cannot be used as a problem and does not throw.
 ///
 /// Throws InvalidArgumentError where the options contradict each other.
 std::unique_ptr<engine::StoreAdmin> make_sqlite_admin(const SqliteOptions& options,

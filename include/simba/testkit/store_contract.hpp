@@ -55,7 +55,7 @@ struct StoreUnderTest {
   std::set<Capability> capabilities;
   NameLimits name_limits;
 
-  /// Whether the store says that it can not keep such a name although it is within the limits; it
+  /// Whether the store says that it cannot keep such a name although it is within the limits; it
   /// must then be refused when a service is made. Empty: it keeps them all.
   std::function<bool(std::string_view mutex)> refuses_mutex;
   std::function<bool(std::string_view contender_id)> refuses_contender_id;

@@ -55,7 +55,7 @@ struct ZooKeeperOptions {
   Secret digest_password{};
   NodeAcl acl = NodeAcl::open;
 
-  /// Only where the ZooKeeper library that this was built with can do it; Debian 12's can not.
+  /// Only where the ZooKeeper library that this was built with can do it; Debian 12's cannot.
   TlsOptions tls{};
 
   engine::ContentionOptions contention{};

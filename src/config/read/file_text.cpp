@@ -18,9 +18,9 @@ namespace {
 
 [[noreturn]] void refuse_with(int error) {
   if (error == ENOENT) refuse_file("there is no such file");
-  if (error == EACCES) refuse_file("the file can not be read: permission denied");
+  if (error == EACCES) refuse_file("the file cannot be read: permission denied");
   if (error == EISDIR) refuse_file("this is a folder, and a file is needed");
-  refuse_file(fmt::format("the file can not be read: {}", std::generic_category().message(error)));
+  refuse_file(fmt::format("the file cannot be read: {}", std::generic_category().message(error)));
 }
 
 struct Closer {

@@ -5,7 +5,7 @@ namespace simba {
 void MutexContender::on_event(const ContentionEvent& /*event*/) {}
 
 void MutexContender::notify_owner(const MutexState& state) {
-  // Both ask for a change, and one contender can not be before and after it, so at most one is
+  // Both ask for a change, and one contender cannot be before and after it, so at most one is
   // true.
   if (state.is_acquired(contender_id())) {
     on_acquired(state);

@@ -57,7 +57,7 @@ class TimerState {
   /// Begins a wait until `wanted_` in place of the present one. With mutex_ held.
   void wait(const std::shared_ptr<TimerState>& self) {
     waiting_until_ = never;
-    // A wait that is over but has not been heard yet can not be cancelled: it is told by its id.
+    // A wait that is over but has not been heard yet cannot be cancelled: it is told by its id.
     const auto id = ++wait_id_;
     timer_.expires_at(wanted_);
     timer_.async_wait([self, id](const auto&) { self->waited(self, id); });

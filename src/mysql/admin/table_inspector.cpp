@@ -235,7 +235,7 @@ void MySqlInspector::check_names(const Values& column, std::vector<Finding>& fin
       "run: ALTER TABLE simba_mutex CONVERT TO CHARACTER SET utf8mb4 COLLATE {}", better);
   if (!charset.empty() && charset != "utf8mb4") {
     findings.push_back(
-        warning(fmt::format("table simba_mutex has character set {}, which can not hold every "
+        warning(fmt::format("table simba_mutex has character set {}, which cannot hold every "
                             "character of a name; {}",
                             charset, remedy)));
   }

@@ -107,7 +107,7 @@ class Examination {
     const Reply info = console_.ask(server, {"INFO"});
     if (info.is(Reply::Type::error)) {
       add(Weight::note,
-          "version, persistence and eviction policy can not be seen by this user; to allow it run: "
+          "version, persistence and eviction policy cannot be seen by this user; to allow it run: "
           "ACL SETUSER <user> +info");
       return;
     }
@@ -129,7 +129,7 @@ class Examination {
     const Reply fsync = console_.ask(server, {"CONFIG", "GET", "appendfsync"});
     if (fsync.is(Reply::Type::error)) {
       add(Weight::note,
-          "appendfsync can not be seen by this user; to allow it run: ACL SETUSER <user> "
+          "appendfsync cannot be seen by this user; to allow it run: ACL SETUSER <user> "
           "+config|get");
     }
     if (fsync.elements.size() == 2 && fsync.elements[1].text != "always") {

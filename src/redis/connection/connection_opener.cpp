@@ -163,7 +163,7 @@ void ConnectionOpener::answer(const std::variant<std::shared_ptr<Transport>, Err
 
 Error ConnectionOpener::unreachable() const {
   return Error{ErrorKind::unavailable,
-               fmt::format("Redis at {} can not be reached: {}", to_string(endpoint_), failures_)};
+               fmt::format("Redis at {} cannot be reached: {}", to_string(endpoint_), failures_)};
 }
 
 void ConnectionOpener::cancel() {

@@ -74,7 +74,7 @@ struct Resolver::Lookup {
 
   Error failure(int code) const {
     return Error{ErrorKind::unavailable,
-                 fmt::format("the host name '{}' of Redis can not be resolved: {}", printable(host),
+                 fmt::format("the host name '{}' of Redis cannot be resolved: {}", printable(host),
                              ::gai_strerror(code))};
   }
 

@@ -18,7 +18,7 @@ namespace {
 
 void check_readable(std::string_view setting, const std::string& file) {
   if (::access(file.c_str(), R_OK) == 0) return;
-  throw Error{ErrorKind::configuration, fmt::format("{} '{}' can not be read: {}", setting, file,
+  throw Error{ErrorKind::configuration, fmt::format("{} '{}' cannot be read: {}", setting, file,
                                                     std::generic_category().message(errno))};
 }
 

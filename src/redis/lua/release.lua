@@ -5,7 +5,7 @@
 --
 -- The next one is who has waited longest. One of ours becomes the owner here and now, and a message
 -- to its inbox tells it. One of the JVM library is told to try. Who does not listen is passed over;
--- in a cluster that can not be known of the JVM library's, which may listen at any node.
+-- in a cluster that cannot be known of the JVM library's, which may listen at any node.
 
 local id, token, releases, servers = unpack(ARGV)
 local last = last_acquisition()

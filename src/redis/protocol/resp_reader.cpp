@@ -66,7 +66,7 @@ struct RespReader::Impl {
   }
   [[noreturn]] void fail_again() const {
     throw Error{ErrorKind::internal,
-                fmt::format("the server's answer can not be read: {}", failure)};
+                fmt::format("the server's answer cannot be read: {}", failure)};
   }
 
   const RespLimits limits;

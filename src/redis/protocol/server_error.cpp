@@ -222,7 +222,7 @@ std::string advice(const ServerError& error, const OtherError* other) {
       return "the server has fewer replicas than its min-replicas-to-write; bring them back or "
              "lower it";
     case Code::misconfigured:
-      return "the server can not write to its disk and refuses changes; see its log, make room or "
+      return "the server cannot write to its disk and refuses changes; see its log, make room or "
              "correct its `dir`";
     case Code::not_authenticated:
       return text.starts_with("DENIED")

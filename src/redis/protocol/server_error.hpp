@@ -25,7 +25,7 @@ struct ServerError {
     busy,               ///< BUSY: a script of someone runs for too long
     out_of_memory,      ///< OOM: maxmemory is reached
     no_replicas,        ///< NOREPLICAS: min-replicas-to-write is not met
-    misconfigured,      ///< MISCONF: it can not save and refuses to write
+    misconfigured,      ///< MISCONF: it cannot save and refuses to write
     not_authenticated,  ///< NOAUTH, or DENIED by the protected mode
     wrong_password,     ///< WRONGPASS, or an ERR about the password (before 6, or none is set)
     no_permission,      ///< NOPERM, or a script that did what its user may not

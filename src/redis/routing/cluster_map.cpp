@@ -31,7 +31,7 @@ std::uint16_t slot_in(const Reply& reply) {
   return static_cast<std::uint16_t>(slot);
 }
 
-/// Empty: the cluster does not know where it is, or it can not be reached our way.
+/// Empty: the cluster does not know where it is, or it cannot be reached our way.
 std::optional<Endpoint> node_in(const Reply& reply, const Endpoint& asked) {
   if (!reply.is(Reply::Type::array) || reply.elements.size() < 2) {
     throw flaw("a node is not given by its host and port");

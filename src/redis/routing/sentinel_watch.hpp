@@ -69,7 +69,7 @@ class SentinelWatch : public std::enable_shared_from_this<SentinelWatch> {
   bool ready_ = false;
   std::optional<LocalTime> unanswered_since_;  // a PING
   std::unique_ptr<Timer> timer_;
-  std::string told_;  // why it can not listen, logged already
+  std::string told_;  // why it cannot listen, logged already
 };
 
 /// The new master in the message of a sentinel, "<name> <old host> <old port> <host> <port>"; empty

@@ -58,7 +58,7 @@ class Examination {
           ask_four_letter_word(server, "srvr", settings_.connection_timeout);
       const std::string place = server.host + ":" + server.port;
       if (answer.state == FourLetterAnswer::State::unreachable) {
-        add(Weight::warning, fmt::format("server {} can not be reached", place));
+        add(Weight::warning, fmt::format("server {} cannot be reached", place));
       } else if (const auto version = version_in(answer.text); !version.empty()) {
         report_.server = "ZooKeeper " + version;
         if (is_too_old(version)) {
@@ -98,7 +98,7 @@ class Examination {
     if (const Code code = console_.children({shown}).front().code; code != Code::ok) {
       add(error_of(code, "list the nodes of", shown));
     }
-    // Gone with the session where it can not be removed.
+    // Gone with the session where it cannot be removed.
     const std::string path =
         fmt::format("{}/{}{:016x}{:016x}-", folder, probe_prefix, random_.next(), random_.next());
     const NodeAnswer made = console_.create(path, NodeKind::ephemeral_sequential);

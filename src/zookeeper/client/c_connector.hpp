@@ -9,7 +9,7 @@
 
 namespace simba::zookeeper {
 
-/// Throws Error where the ZooKeeper library that this was built with can not do what is asked: of
+/// Throws Error where the ZooKeeper library that this was built with cannot do what is asked: of
 /// kind `unsupported`, or of kind `configuration` where a file is missing that it needs.
 void check_tls(const TlsOptions& tls);
 

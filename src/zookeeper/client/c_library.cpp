@@ -112,7 +112,7 @@ zhandle_t* open_handle(const Settings& settings, watcher_fn watcher, void* conte
   const std::string hosts = hosts_for_library(settings.hosts);
   const auto timeout = static_cast<int>(
       std::min<std::chrono::milliseconds::rep>(settings.session_timeout.count(), INT_MAX));
-  // Not ZOO_READONLY: a server that has lost the others can not tell who owns what.
+  // Not ZOO_READONLY: a server that has lost the others cannot tell who owns what.
   constexpr int flags = ZOO_NO_LOG_CLIENTENV;
   zhandle_t* const handle =
       settings.tls.mode == TlsMode::off

@@ -271,7 +271,7 @@ void Latch::vanished() {
   }
 }
 
-// It can not be had now; asking again makes a new one.
+// It cannot be had now; asking again makes a new one.
 void Latch::give_up(const Error& error) {
   if (over_) return;
   const auto self = shared_from_this();

@@ -41,7 +41,7 @@ class MutexQueues : public std::enable_shared_from_this<MutexQueues>,
                                        engine::NoticeHandler handler);
 
   /// Ends the session; what waits for an answer fails. Says whether the end can be waited for: it
-  /// can not inside a handler of ours.
+  /// cannot inside a handler of ours.
   bool close();
 
  private:

@@ -9,7 +9,7 @@
 
 namespace simba::zookeeper {
 
-/// Throws InvalidArgumentError, saying why, where `name` can not be the name of one node. `what`
+/// Throws InvalidArgumentError, saying why, where `name` cannot be the name of one node. `what`
 /// names the value in the message, e.g. "mutex name".
 void check_node_name(std::string_view what, std::string_view name);
 

@@ -21,7 +21,7 @@ namespace {
 constexpr std::string_view simba_rights_on_sentinel =
     "-@all +sentinel|get-master-addr-by-name +client|setname +ping +subscribe &+switch-master";
 
-/// The default user can not log in but keeps its rights: without them a server that starts does not
+/// The default user cannot log in but keeps its rights: without them a server that starts does not
 /// carry out what scripts have written to its AOF.
 std::string users(std::string_view rights) {
   return fmt::format(

@@ -224,7 +224,7 @@ void Supervisor::pause_all() {
   for (const pid_t process : family(::getpid())) {
     while (process != ::getpid() && !is_stopped(process)) {
       if (std::chrono::steady_clock::now() > deadline) {
-        throw std::runtime_error{fmt::format("process {} can not be stopped", process)};
+        throw std::runtime_error{fmt::format("process {} cannot be stopped", process)};
       }
       caller_.wait(-1, 1ms);
     }

@@ -107,7 +107,7 @@ class ZooKeeper : public Product {
   fs::path socket(const Home& /*home*/) const override { return {}; }
 };
 
-/// It can not serve before there are others, so it is enough that it runs.
+/// It cannot serve before there are others, so it is enough that it runs.
 class ZooKeeperNode final : public ZooKeeper {
  public:
   bool answers(const Home& home) const override {

@@ -47,7 +47,7 @@ TEST_F(ConfigurationFiles, AreRefusedWhereTheyCanNotBeRead) {
   const auto missing = (folder_.path() / "none.yaml").string();
   EXPECT_EQ(refusal_of_file(missing), missing + ": there is no such file");
   EXPECT_THAT(refusal_of_file(folder_.path().string()), HasSubstr("this is a folder"));
-  EXPECT_THAT(refusal_of_file(write("f", "x") + "/simba.yaml"), HasSubstr("can not be read"));
+  EXPECT_THAT(refusal_of_file(write("f", "x") + "/simba.yaml"), HasSubstr("cannot be read"));
   EXPECT_THAT(refusal_of_file(write("bytes", std::string(100, '\0'))), HasSubstr("is no text"));
   EXPECT_THAT(refusal_of_file(write("huge", std::string(1024 * 1024 + 1, ' '))),
               HasSubstr("the file is longer than 1024 KiB"));

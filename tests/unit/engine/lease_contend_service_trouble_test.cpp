@@ -198,7 +198,7 @@ TEST_F(LeaseContendServiceTest, AnObserverOfAStoreThatThrowsLooksAgain) {
   auto service = factory.create_mutex_retrieval_service(
       retriever, RetrievalServiceOptions{.executor = make_inline_executor()});
   service->start();
-  EXPECT_TRUE(logged("can not watch the mutex: no notices"));
+  EXPECT_TRUE(logged("cannot watch the mutex: no notices"));
   EXPECT_TRUE(logged("out of order"));
   store->throws = false;
   runtime_.advance(11s);
@@ -217,7 +217,7 @@ TEST_F(LeaseContendServiceTest, AStoreThatThrowsIsTriedAgainLikeOneThatFails) {
   store->throws = false;
   runtime_.advance(11s);
   EXPECT_EQ(service->after_owner().owner_id(), "other");
-  EXPECT_TRUE(logged("can not watch the mutex: no notices"));
+  EXPECT_TRUE(logged("cannot watch the mutex: no notices"));
   service->stop();
 }
 

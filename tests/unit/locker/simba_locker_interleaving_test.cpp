@@ -187,8 +187,8 @@ TEST_F(LockerInterleaving, AStartThatFailsLeavesTheLockerUsable) {
 }
 
 TEST_F(LockerInterleaving, AWaitThatThrowsLeavesNothingRunning) {
-  while_waiting([] { throw std::logic_error{"can not wait"}; });
-  EXPECT_THAT([&] { locker_.acquire(); }, ThrowsMessage<std::logic_error>("can not wait"));
+  while_waiting([] { throw std::logic_error{"cannot wait"}; });
+  EXPECT_THAT([&] { locker_.acquire(); }, ThrowsMessage<std::logic_error>("cannot wait"));
   expect_nothing_held();
   expect_usable();
 }
@@ -198,7 +198,7 @@ TEST_F(LockerInterleaving, AWaitThatThrowsAfterCloseChangesNothingMore) {
     locker_.close();
     grant_at_start(6);
     locker_.acquire();
-    throw std::logic_error{"can not wait"};
+    throw std::logic_error{"cannot wait"};
   });
   EXPECT_THROW(locker_.acquire(), std::logic_error);
   EXPECT_TRUE(locker_.is_held()) << "by the acquire that came after the close";

@@ -113,7 +113,7 @@ class FakeConnection final : public Connection {
     const auto events = std::exchange(events_, {});
   }
 
-  /// It breaks, or can not be made.
+  /// It breaks, or cannot be made.
   void fail(const Error& error) {
     if (std::exchange(closed_, true)) return;
     const auto self = shared_from_this();

@@ -150,7 +150,7 @@ TEST_F(SqliteErrorsTest, OptionsThatMakeNoSenseAreRefused) {
 struct SqliteOnADiskOfItsOwn : SqliteErrorsTest {
   void SetUp() override {
     if (mount("tmpfs", folder.path().c_str(), "tmpfs", 0, "size=256k") != 0) {
-      GTEST_SKIP() << "a file system can not be mounted here";
+      GTEST_SKIP() << "a file system cannot be mounted here";
     }
     mounted = true;
   }
@@ -185,7 +185,7 @@ TEST_F(SqliteOnADiskOfItsOwn, AFullDiskIsReportedAndPasses) {
 TEST_F(SqliteOnADiskOfItsOwn, AReadOnlyDiskIsReported) {
   connect(*make_database());
   if (mount(nullptr, folder.path().c_str(), nullptr, MS_REMOUNT | MS_RDONLY, nullptr) != 0) {
-    GTEST_SKIP() << "can not be made read-only here";
+    GTEST_SKIP() << "cannot be made read-only here";
   }
   EXPECT_EQ(error().kind(), ErrorKind::permission);
 }

@@ -18,7 +18,7 @@ enum class Mutation {
   no_look_after_subscribing,  ///< and neither does one that has just been confirmed
 };
 
-/// The text of a script as it is, or broken. Throws where the text has changed so that it can not
+/// The text of a script as it is, or broken. Throws where the text has changed so that it cannot
 /// be broken like that any more.
 std::string mutated(Mutation mutation, Script script, const std::string& text);
 
