@@ -230,17 +230,20 @@ foreach(kind IN LISTS kinds)
   endforeach()
 endforeach()
 
-# scripts/test.sh, on small projects.
-if(SIMBA_PROCESS_TESTS)
-  set(script "${PROJECT_SOURCE_DIR}/tests/scripts/test_sh_test.sh")
-  file(STRINGS "${script}" cases REGEX "^[A-Z][A-Za-z]+\\(\\) {$")
+# Our scripts, on small projects.
+function(simba_add_script_tests suite file)
+  set(script "${PROJECT_SOURCE_DIR}/tests/scripts/${file}")
+  file(STRINGS "${script}" cases REGEX "^[A-Z][A-Za-z]+\\(\\) {")
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${script}")
   foreach(case IN LISTS cases)
-    string(REPLACE "() {" "" case "${case}")
-    add_test(NAME TestScript.${case}
-      COMMAND bash "${script}" "${PROJECT_SOURCE_DIR}" $<TARGET_FILE:simba-test-server> ${case})
-    set_tests_properties(TestScript.${case} PROPERTIES LABELS process TIMEOUT 120)
+    string(REGEX REPLACE "\\(.*" "" case "${case}")
+    add_test(NAME ${suite}.${case} COMMAND bash "${script}" "${PROJECT_SOURCE_DIR}" ${ARGN} ${case})
+    set_tests_properties(${suite}.${case} PROPERTIES LABELS process TIMEOUT 120)
   endforeach()
+endfunction()
+if(SIMBA_PROCESS_TESTS)
+  simba_add_script_tests(TestScript test_sh_test.sh $<TARGET_FILE:simba-test-server>)
+  simba_add_script_tests(IncludesScript check_includes_test.sh)
 endif()
 
 include(SimbaDocuments)

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Runs every static check, all of them even when one fails. Usage: scripts/lint.sh [check ...]
-# Checks: format headers tidy cppcheck   (default: all of these)
+# Checks: format includes headers tidy cppcheck   (default: all of these)
 #         analyze: clang's static analyzer, which takes as long as the others together
 set -uo pipefail
 cd "$(dirname "$0")/.."
@@ -17,6 +17,9 @@ check_format() {
       return 1
     }
 }
+
+# Each part includes only what ARCHITECTURE.md allows it.
+check_includes() { scripts/check-includes.sh; }
 
 # Each public header compiles on its own, and shows its users none of the libraries behind it. (The
 # testkit is for tests, so there GoogleTest may be seen.)
@@ -65,7 +68,7 @@ check_cppcheck() {
     -I include -I src --file-list=build/cppcheck-files.txt
 }
 
-[ $# -gt 0 ] || set -- format headers tidy cppcheck
+[ $# -gt 0 ] || set -- format includes headers tidy cppcheck
 mkdir -p build
 failed=()
 for check in "$@"; do
