@@ -160,7 +160,7 @@ def command_lines(file):
 
 
 def check_command(arguments):
-    overall = help_of(arguments.simba)
+    overall = help_of(arguments.simba).split("\nExamples:")[0]  # those have options of subcommands
     names = re.findall(r"^  ([a-z]+) {2,}", overall, re.MULTILINE)
     if "run" not in names:
         sys.exit(f"the help of simba lists no subcommand run:\n{overall}")
