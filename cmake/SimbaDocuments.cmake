@@ -17,6 +17,7 @@ endfunction()
 simba_add_document_test(EveryCppSnippetCompiles snippets --compiler "${CMAKE_CXX_COMPILER}"
   --include "${PROJECT_SOURCE_DIR}/include" --work "${PROJECT_BINARY_DIR}/document-snippets")
 simba_add_document_test(EveryLinkLeadsSomewhere links)
+simba_add_document_test(EveryFileAndClassExists names)
 if(TARGET simba-command)
   simba_add_document_test(NameOnlyWhatTheCommandHas command --simba "$<TARGET_FILE:simba-command>")
 endif()

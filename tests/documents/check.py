@@ -9,6 +9,8 @@ check.py command --simba PROGRAM
     Every subcommand and option of `simba` that the documents name is in its help.
 check.py links
     Every relative link leads to a file that exists and, where it names one, to a heading in it.
+check.py names
+    Every file, folder and class that ARCHITECTURE.md and tests/README.md name exists.
 """
 import argparse
 import os
@@ -25,7 +27,7 @@ MARKER = re.compile(r"^<!-- snippet: ([a-z-]+) -->$")
 
 def documents():
     top = ["README", "ARCHITECTURE", "CONTRIBUTING", "CHANGELOG", "DEPENDENCIES", "SECURITY"]
-    files = [ROOT / f"{name}.md" for name in top]
+    files = [ROOT / f"{name}.md" for name in top + ["tests/README"]]
     return [file for file in files if file.exists()] + sorted((ROOT / "docs").rglob("*.md"))
 
 
@@ -219,6 +221,37 @@ def check_links(_):
     print(f"{checked} links of the documents lead somewhere")
 
 
+# ---- names -----------------------------------------------------------------------------------
+def check_names(_):
+    tree = subprocess.run(["find", "cli", "cmake", "docs", "examples", "include", "scripts", "src", "testkit", "tests"],
+                          cwd=ROOT, capture_output=True, text=True, check=True).stdout.splitlines()
+    paths = {"/" + path for path in tree}
+    paths |= {path.rsplit(".", 1)[0] for path in paths}
+    sources = [ROOT / path for path in tree if path.endswith((".hpp", ".cpp")) and not path.startswith("tests/unit/")]
+    words = set(re.findall(r"\w+", "\n".join(source.read_text(encoding="utf-8") for source in sources)))
+    problems, checked = [], 0
+    for file in [ROOT / "ARCHITECTURE.md", ROOT / "tests/README.md"]:
+        language = None
+        for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), 1):
+            if match := FENCE.match(line):
+                language = match.group(1) if language is None else None
+            names = re.findall(r"[A-Z][a-z]+[A-Z]\w+", line) if language == "" else []  # a diagram
+            for quoted in [] if language is not None else re.findall(r"`([^`]+)`|\*\*([^*]+)\*\*", line):
+                name = (quoted[0] or quoted[1]).strip("./")
+                if re.fullmatch(r"[\w./-]+\.(cpp|hpp|md|sh|py)|(cli|docs|include|scripts|src|testkit|tests)/[\w./-]+", name):
+                    checked += 1
+                    if not any(path.endswith("/" + name) for path in paths):
+                        problems.append(f"{file.relative_to(ROOT)}:{number}: {name} does not exist")
+                elif re.fullmatch(r"(\w+::)*[A-Z][a-z]\w+", name):
+                    names.append(name.split("::")[-1])
+            checked += len(names)
+            problems += [f"{file.relative_to(ROOT)}:{number}: the sources do not have {name}"
+                         for name in names if name not in words]
+    if problems:
+        sys.exit("\n".join(problems))
+    print(f"{checked} names in the documents exist")
+
+
 def main():
     parser = argparse.ArgumentParser()
     checks = parser.add_subparsers(dest="check", required=True)
@@ -231,6 +264,7 @@ def main():
     command.add_argument("--simba", required=True)
     command.set_defaults(run=check_command)
     checks.add_parser("links").set_defaults(run=check_links)
+    checks.add_parser("names").set_defaults(run=check_names)
     arguments = parser.parse_args()
     arguments.run(arguments)
 

@@ -24,7 +24,7 @@
 namespace simba::redis {
 
 /// What Connection::open gives: a connection over a socket. See there for the contract, and
-/// connection.cpp for its states.
+/// socket_connection.cpp for its states.
 class SocketConnection final : public Connection {
  public:
   SocketConnection(std::shared_ptr<detail::EventLoop> loop, Endpoint endpoint,
