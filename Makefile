@@ -29,7 +29,7 @@ run: setup ## Watch several processes elect a leader, and another take over
 test: servers build ## Run all tests, among them 1,000 hours of simulation
 	@scripts/test.sh --preset dev --parallel $(TEST_JOBS)
 
-lint: ## Check format, clang-tidy, cppcheck and the headers
+lint: ## Check words, format, clang-tidy, cppcheck and the headers
 	@scripts/setup.sh build lint
 	@scripts/lint.sh
 

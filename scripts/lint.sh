@@ -1,10 +1,27 @@
 #!/usr/bin/env bash
 # Runs every static check, all of them even when one fails. Usage: scripts/lint.sh [check ...]
-# Checks: format includes headers tidy cppcheck   (default: all of these)
+# Checks: words format includes headers tidy cppcheck   (default: all of these)
 #         analyze: clang's static analyzer, which takes as long as the others together
 set -uo pipefail
 cd "$(dirname "$0")/.."
 jobs=$(nproc)
+
+# What people read, as pathspecs of git. Add a path here once its language has been revised.
+# (Much of docs/reliability.md is written by programs.)
+prose=(README.md ARCHITECTURE.md CONTRIBUTING.md CHANGELOG.md DEPENDENCIES.md SECURITY.md .github
+       docs ':!docs/reliability.md')
+
+# The spelling of everything, and no phrase of scripts/phrases.txt in prose.
+check_words() {
+  local failed=0 phrase advice
+  # Ignored: what tests misspell on purpose, names, and macros of the manual page.
+  git ls-files -z | grep -zvE '\.svg$|^tests/fuzz/corpus/|^scripts/phrases\.txt$' |
+    xargs -0 codespell --ignore-words-list=verfy,startet,upto,fro,te || failed=1
+  while IFS=$'\t' read -r phrase advice; do
+    git grep -nIiP "$phrase" -- "${prose[@]}" && { echo "lint: better: $advice" >&2; failed=1; }
+  done < <(grep -v '^#' scripts/phrases.txt)
+  return $failed
+}
 
 # clang-format finds nothing to change.
 check_format() {
@@ -68,7 +85,7 @@ check_cppcheck() {
     -I include -I src --file-list=build/cppcheck-files.txt
 }
 
-[ $# -gt 0 ] || set -- format includes headers tidy cppcheck
+[ $# -gt 0 ] || set -- words format includes headers tidy cppcheck
 mkdir -p build
 failed=()
 for check in "$@"; do

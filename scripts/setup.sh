@@ -12,7 +12,7 @@ servers=(postgresql-15 mariadb-server redis-server redis-sentinel redis-tools
          python3-redis openssl
          libzookeeper-java libcurator-recipes-java default-jre-headless
          pkg-config dpkg-dev file)
-lint=(clang-format clang-tidy-16 cppcheck)
+lint=(clang-format clang-tidy-16 cppcheck codespell)
 coverage=(gcovr)
 fuzz=(clang libclang-rt-14-dev)
 
