@@ -1,5 +1,5 @@
-# README and docs are tested: their C++ snippets compile, their links lead somewhere, and what they say
-# of the command is in its help. See tests/documents/check.py.
+# README and docs are tested: their C++ snippets compile, their links lead somewhere, the tests they
+# name exist, and what they say of the command is in its help. See tests/documents/check.py.
 find_program(SIMBA_PYTHON NAMES python3 PATHS /usr/bin NO_DEFAULT_PATH)
 find_program(SIMBA_PYTHON NAMES python3)
 mark_as_advanced(SIMBA_PYTHON)
@@ -17,6 +17,7 @@ endfunction()
 simba_add_document_test(EveryCppSnippetCompiles snippets --compiler "${CMAKE_CXX_COMPILER}"
   --include "${PROJECT_SOURCE_DIR}/include" --work "${PROJECT_BINARY_DIR}/document-snippets")
 simba_add_document_test(EveryLinkLeadsSomewhere links)
+simba_add_document_test(EveryTestNamedExists tests)
 simba_add_document_test(EveryFileAndClassExists names)
 if(TARGET simba-command)
   simba_add_document_test(NameOnlyWhatTheCommandHas command --simba "$<TARGET_FILE:simba-command>")

@@ -14,6 +14,7 @@ prose=(README.md ARCHITECTURE.md CONTRIBUTING.md CHANGELOG.md DEPENDENCIES.md SE
 # The spelling of everything, and no phrase of scripts/phrases.txt in prose.
 check_words() {
   local failed=0 phrase advice
+  git rev-parse --is-inside-work-tree >/dev/null || return 1
   # Ignored: what tests misspell on purpose, names, and macros of the manual page.
   git ls-files -z | grep -zvE '\.svg$|^tests/fuzz/corpus/|^scripts/phrases\.txt$' |
     xargs -0 codespell --ignore-words-list=verfy,startet,upto,fro,te || failed=1

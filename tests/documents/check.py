@@ -252,6 +252,32 @@ def check_names(_):
     print(f"{checked} names in the documents exist")
 
 
+# ---- tests that are named ----------------------------------------------------------------------
+def check_tests(_):
+    """`Suite.Name`, `Suite.*`, `*Contract.Name`: the words are looked for in the sources of the tests."""
+    sources = [*ROOT.glob("tests/**/*.cpp"), *ROOT.glob("tests/**/*.hpp"), *ROOT.glob("testkit/*.cpp"),
+               *ROOT.glob("cmake/*.cmake"), *ROOT.glob("tests/**/CMakeLists.txt")]
+    words = set()
+    for source in sources:
+        words.update(re.findall(r"\w+", source.read_text(encoding="utf-8", errors="replace")))
+    # A suite of contract tests is made of the name of its store.
+    words.update(f"{word}Contract" for word in list(words))
+    problems, checked = [], 0
+    pages = [ROOT / "docs/guarantees.md", ROOT / "docs/reliability.md", *(ROOT / "docs/decisions").glob("*.md")]
+    for file in pages:
+        for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), 1):
+            for suite, name in re.findall(r"`(\*?[A-Z]\w+)\.(\*|[A-Z]\w+\*?)`", line):
+                checked += 1
+                for word in (suite, name):
+                    known = (word == "*" or word in words or
+                             "*" in word and any(word.strip("*") in other for other in words))
+                    if not known:
+                        problems.append(f"{file.relative_to(ROOT)}:{number}: there is no test {suite}.{name}")
+    if problems:
+        sys.exit("\n".join(sorted(set(problems))))
+    print(f"{checked} tests that the documents name exist")
+
+
 def main():
     parser = argparse.ArgumentParser()
     checks = parser.add_subparsers(dest="check", required=True)
@@ -264,6 +290,7 @@ def main():
     command.add_argument("--simba", required=True)
     command.set_defaults(run=check_command)
     checks.add_parser("links").set_defaults(run=check_links)
+    checks.add_parser("tests").set_defaults(run=check_tests)
     checks.add_parser("names").set_defaults(run=check_names)
     arguments = parser.parse_args()
     arguments.run(arguments)
