@@ -151,7 +151,8 @@ class ChangeWatcher::Loop : public std::enable_shared_from_this<Loop> {
   bool looking_ = false;                      // a look at everything is under way
   bool missed_ = false;                       // and another was wanted meanwhile
   std::unordered_set<std::string> excluded_;  // what the database refuses to look at
-  WorkerThreads thread_;
+
+  WorkerThreads thread_;  // used by the owner of this loop only
 };
 
 ChangeWatcher::ChangeWatcher(std::shared_ptr<StatementPool> pool, std::shared_ptr<WatchHub> hub,
