@@ -16,43 +16,44 @@ namespace simba::config {
 
 class StoreSettings;
 
-/// A key that was set, and where.
+/// A key that was set, and where it was set.
 struct SetValue {
   std::string key{};
-  std::string value{};        ///< "***" where it is a secret
+  std::string value{};        ///< "***" if it is a secret
   std::string origin{};       ///< e.g. "variable SIMBA_REDIS_TTL"
-  std::string replaced_by{};  ///< where the value is from that counts instead; empty: this counts
+  std::string replaced_by{};  ///< origin of the value that overrides it; empty: none does
 };
 
-/// Which store to use and how: read from a URL, a YAML file, and variables of the environment. A
-/// value; everything is checked when it is made.
+/// Which store to use, and how: read from a URL, a YAML file and environment variables. A value
+/// type; validated on construction.
 ///
-/// From the strongest to the weakest: what the caller says (the URL, `set`), the environment, the
-/// file, the default. What a URL of the caller or SIMBA_BACKEND names is never replaced by a
-/// variable of a single key; what it does not name, as a password, may come from one.
+/// Precedence: what the caller passes (the URL, `set`), the environment, the file, the default. A
+/// value in the URL of the caller or in SIMBA_BACKEND is never replaced by the variable of a single
+/// key; a value that the URL omits, such as a password, may come from one.
 ///
-/// Every function that makes or changes one throws Error of kind `configuration`: it names the file
-/// and line, the URL or the variable, the key, what was found and what is allowed. `unsupported`
-/// where the store was not built in. A password is never in a message.
+/// Every function that creates or changes a configuration throws Error of kind `configuration` if
+/// it is invalid, with the file and line, the URL or the variable, the key, what was found and what
+/// is allowed; and of kind `unsupported` if the store was not built in. Messages never contain a
+/// password.
 class Configuration {
  public:
-  /// Variables that name a store (`SIMBA_BACKEND`, `SIMBA_<STORE>_URL`) do not count here. `origin`
-  /// names the URL in messages, e.g. "--backend".
+  /// Ignores variables that select a store (`SIMBA_BACKEND`, `SIMBA_<STORE>_URL`). `origin` is what
+  /// messages call the URL, e.g. "--backend".
   static Configuration from_url(std::string_view url,
                                 const Environment& environment = empty_environment(),
                                 std::string_view origin = {});
 
-  /// The store that variables name: `SIMBA_BACKEND`, else the one that `SIMBA_<STORE>_URL` or
-  /// `SIMBA_<STORE>_ENABLED` enables. None where no variable does.
+  /// The store selected by the environment: `SIMBA_BACKEND`, otherwise the one that
+  /// `SIMBA_<STORE>_URL` or `SIMBA_<STORE>_ENABLED` enables; none if no variable does.
   static Configuration from_environment(const Environment& environment = process_environment());
 
-  /// `store`: the one to use, e.g. "redis"; empty: the one that is enabled, which must be exactly
-  /// one. `SIMBA_BACKEND` is used instead of what the file says of stores, unless one is named.
+  /// `store`: the store to use, e.g. "redis"; empty: the enabled one, of which there must be
+  /// exactly one. `SIMBA_BACKEND` overrides the stores in the file, unless `store` is given.
   static Configuration from_file(const std::filesystem::path& file,
                                  const Environment& environment = process_environment(),
                                  std::string_view store = {});
 
-  /// `name` stands for the file in messages.
+  /// `name` is what messages call the file.
   static Configuration from_yaml(std::string_view text, std::string_view name,
                                  const Environment& environment = empty_environment(),
                                  std::string_view store = {});
@@ -63,27 +64,27 @@ class Configuration {
   Configuration(Configuration&& other) noexcept;
   Configuration& operator=(Configuration&& other) noexcept;
 
-  /// The master switch `simba.enabled`. Whoever makes a factory all the same gets one, if a store
-  /// is chosen: where the switch is off it need not be.
+  /// The master switch `simba.enabled`. If it is off, no store needs to be configured;
+  /// `make_factory` still works if one is.
   bool enabled() const noexcept;
 
-  /// E.g. "redis"; empty: none is chosen, and what needs one throws.
+  /// E.g. "redis"; empty: none is configured, and functions that need one throw.
   std::string_view store() const noexcept;
 
-  /// The store and where it is, without secrets, e.g. "redis://app@10.0.0.5:6379".
+  /// The store and its location, without secrets, e.g. "redis://app@10.0.0.5:6379".
   std::string description() const;
 
-  /// All keys that were set, in the order of the document, also those that do not count.
+  /// All keys that were set, in the order of the document, including overridden ones.
   std::vector<SetValue> values() const;
 
-  /// Sets one key of the store, e.g. `set("ttl", "5s", "--ttl")`. `origin` names it in messages.
-  /// Checks everything again; where it throws nothing has changed.
+  /// Sets one key of the store, e.g. `set("ttl", "5s", "--ttl")`. `origin` is what messages call
+  /// it. Validates everything again; if it throws, nothing has changed.
   void set(std::string_view key, std::string_view value, std::string_view origin);
 
-  /// How mutexes are contended for: with everything derived and checked.
+  /// The contention options, validated and with all derived values filled in.
   engine::ContentionPlan plan() const;
 
-  /// What can be counted on at worst, with this store and this plan.
+  /// The worst cases of this store with this plan.
   engine::WorstCases worst_cases() const;
 
   std::unique_ptr<MutexServiceFactory> make_factory(

@@ -8,7 +8,7 @@
 
 namespace simba::config {
 
-/// Variables of an environment, as they were when this was made. A value.
+/// A snapshot of environment variables. A value type.
 class Environment {
  public:
   using Variables = std::map<std::string, std::string, std::less<>>;
@@ -17,7 +17,7 @@ class Environment {
   Environment() = default;
   explicit Environment(Variables variables);
 
-  /// A variable that is set to nothing counts as not set.
+  /// An empty variable counts as not set.
   std::optional<std::string> find(std::string_view name) const;
 
   const Variables& variables() const noexcept { return variables_; }
@@ -26,7 +26,7 @@ class Environment {
   Variables variables_;
 };
 
-/// That of this process.
+/// The environment of this process.
 Environment process_environment();
 
 /// No variables at all.

@@ -14,11 +14,11 @@ struct FactoryOptions {
 
 /// A factory for the store that the URL names, e.g. `sqlite:/var/lib/app/simba.db`,
 /// `postgresql://app@db/app?ttl=10s`, `redis://10.0.0.5`, `zookeeper://zk1,zk2,zk3/chroot`,
-/// `memory:`. docs/configuration.md has all schemes and parameters. Nothing is taken from the
-/// environment but the variable that `password-env` names.
+/// `memory:`. docs/configuration.md has all schemes and parameters. The environment is not used,
+/// except for the variable that `password-env` names.
 ///
-/// Throws Error of kind `configuration`, which says what is wrong with which part and what is
-/// allowed, and `unsupported` where the store was not built in. A password is never in a message.
+/// Throws Error of kind `configuration` if the URL is invalid, naming the part and what is allowed,
+/// and of kind `unsupported` if the store was not built in. Messages never contain a password.
 std::unique_ptr<MutexServiceFactory> make_factory(std::string_view url,
                                                   const FactoryOptions& options = {});
 

@@ -10,13 +10,15 @@
 
 namespace simba {
 
-/// A service that contends; how, is left to `start_contend` and `stop_contend`.
+/// Base class of services that contend. Derived classes implement how, in `start_contend` and
+/// `stop_contend`.
 ///
-/// Threads: calls of `notify_owner` must not overlap. The rest as for every service.
+/// Threads: calls of `notify_owner` must not overlap; otherwise as for every service.
 /// Lifetime: a derived class calls `close()` in its destructor, while its overrides still exist.
-/// Not guaranteed here: that the loss signal fires by the clock. A derived class publishes the end
-/// of its lease in time; `is_owner()` reads the clock by itself. One that renews while
-/// `on_released` runs also overrides `lease_until()`, which reads what was published.
+/// Not guaranteed here: that the loss signal fires when the lease expires. A derived class must
+/// publish the end of its lease in time; `is_owner()` itself reads the clock. A class that renews
+/// while `on_released` runs also overrides `lease_until()`, which by default returns what was
+/// published.
 class AbstractMutexContendService : public AbstractMutexRetrievalService,
                                     public MutexContendService {
  public:
@@ -34,15 +36,15 @@ class AbstractMutexContendService : public AbstractMutexRetrievalService,
                               std::shared_ptr<const Runtime> runtime,
                               std::chrono::nanoseconds drain_limit);
 
-  /// Begins to contend. May throw; the service is INITIAL again then.
+  /// Starts contending. May throw; the service then returns to INITIAL.
   virtual void start_contend() = 0;
 
-  /// Ends it and gives the mutex back. First publishes `MutexOwner::none()` and lets the callbacks
-  /// end (`dispatcher()->quiesce`), only then tells the store.
+  /// Stops contending and releases the mutex. Must first publish `MutexOwner::none()` and wait for
+  /// the callbacks (`dispatcher()->quiesce`), and only then tell the store.
   virtual void stop_contend() = 0;
 
-  /// The owner is now `owner`: fires the loss signal where this ends our ownership, then tells the
-  /// contender on its executor.
+  /// Publishes that the owner is now `owner`: fires the loss signal if this ends our ownership,
+  /// then notifies the contender on its executor.
   void notify_owner(MutexOwner owner);
 
   bool signalling_in_this_thread() const noexcept override {

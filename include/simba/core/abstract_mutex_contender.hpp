@@ -9,15 +9,15 @@
 
 namespace simba {
 
-/// A contender with names and with callbacks that log. Override what you need.
+/// A contender that stores its names and whose callbacks only log. Override what you need.
 class AbstractMutexContender : public MutexContender {
  public:
-  /// Takes an id that nobody else has (`ContenderIdGenerator::unique()`).
-  /// Throws InvalidArgumentError where `mutex` is blank.
+  /// Generates a globally unique contender id (`ContenderIdGenerator::unique()`).
+  /// Throws InvalidArgumentError if `mutex` is blank.
   explicit AbstractMutexContender(std::string mutex);
 
-  /// Throws InvalidArgumentError where a name is blank. An empty `log` means that of the runtime
-  /// whose service it contends for.
+  /// Throws InvalidArgumentError if a name is blank. If `log` is empty, the log of the runtime that
+  /// its service runs on is used.
   AbstractMutexContender(std::string mutex, std::string contender_id,
                          std::shared_ptr<Logger> log = {});
 

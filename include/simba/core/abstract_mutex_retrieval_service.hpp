@@ -14,8 +14,9 @@
 
 namespace simba {
 
-/// The life of a service and the way to its retriever; what a store does in between is left open.
-/// The lowest extension point, for a store that does not fit the `LeaseStore` port.
+/// Base class of services: implements their lifecycle and the notification of the retriever, and
+/// leaves the store to derived classes. The lowest extension point, for a store that does not fit
+/// the `LeaseStore` interface.
 ///
 /// Threads: as for every service; `notify_owner` may be called from any thread.
 /// Lifetime: a derived class calls `close()` in its destructor, while its overrides still exist.
@@ -38,25 +39,25 @@ class AbstractMutexRetrievalService : public virtual MutexRetrievalService {
                                 std::shared_ptr<const Runtime> runtime,
                                 std::chrono::nanoseconds drain_limit);
 
-  /// Begins to follow the owner. What it publishes is delivered once the service is RUNNING. May
-  /// throw; the service is INITIAL again then.
+  /// Starts following the owner. What it publishes is delivered once the service is RUNNING. May
+  /// throw; the service then returns to INITIAL.
   virtual void start_retrieval() = 0;
 
-  /// Ends it. What it publishes before it returns is still delivered; later calls of `notify_owner`
-  /// must not come.
+  /// Stops following the owner. What it publishes before it returns is still delivered;
+  /// `notify_owner` must not be called after that.
   virtual void stop_retrieval() = 0;
 
-  /// The owner is now `owner`. The retriever is told on its executor.
+  /// Publishes that the owner is now `owner`. The retriever is notified on its executor.
   void notify_owner(MutexOwner owner);
 
   const std::shared_ptr<OwnerDispatcher>& dispatcher() const noexcept { return dispatcher_; }
   const std::shared_ptr<const Runtime>& runtime() const noexcept { return runtime_; }
   std::chrono::nanoseconds drain_limit() const noexcept { return drain_limit_; }
 
-  /// True inside a callback of the loss signal of this service.
+  /// True inside a stop callback of this service's loss signal.
   virtual bool signalling_in_this_thread() const noexcept { return false; }
 
-  /// True in a child that was forked off the process that made this service.
+  /// True in a child process that was forked after this service was created.
   bool in_forked_child() const noexcept { return fork_guard_.in_child(); }
 
  private:

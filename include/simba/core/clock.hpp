@@ -6,14 +6,14 @@
 
 namespace simba {
 
-/// Tells the present local moment.
+/// Returns the current local time.
 ///
 /// Threads: `now()` may be called from any thread at any time.
 class Clock {
  public:
   virtual ~Clock() = default;
 
-  /// The present moment. Never goes back; counts while the machine sleeps.
+  /// The current time. Never goes back; keeps counting while the machine is suspended.
   virtual LocalTime now() const noexcept = 0;
 };
 

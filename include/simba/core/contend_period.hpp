@@ -20,17 +20,17 @@ struct JitterBounds {
 /// Threads: may be used from any thread.
 class ContendPeriod {
  public:
-  /// Throws InvalidArgumentError where the bounds are the wrong way round.
+  /// Throws InvalidArgumentError if `jitter.low > jitter.high` or a bound is more than 366 days.
   ContendPeriod(std::string contender_id, std::shared_ptr<Random> random, JitterBounds jitter = {});
 
   /// `ttl_at - now`: the latest moment at which an owner renews. May be negative.
   static std::chrono::nanoseconds next_owner_delay(const LocalLease& lease, LocalTime now) noexcept;
 
-  /// `transition_at - now + jitter`. Where there is no transition the jitter is never negative,
-  /// since there is no grace that an early attempt could fall into. May be negative.
+  /// `transition_at - now + jitter`. Without a transition the jitter is never negative, since an
+  /// early attempt would fall into the ttl. May be negative.
   std::chrono::nanoseconds next_contender_delay(const LocalLease& lease, LocalTime now) const;
 
-  /// The owner's delay where the owner is this contender, else the contender's.
+  /// The owner's delay if the owner is this contender, otherwise the contender's.
   std::chrono::nanoseconds next_delay(const MutexOwner& owner, LocalTime now) const;
 
   /// `next_delay`, but never negative.

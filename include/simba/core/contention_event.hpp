@@ -9,16 +9,17 @@
 
 namespace simba {
 
-/// An attempt to acquire got no clear answer. The service tries again by itself, unless the error
-/// is of kind `duplicate_id`: then it stays out until it is stopped and started.
+/// An attempt to acquire got no definite answer. The service retries, unless the error is of kind
+/// `duplicate_id`: then it does not contend again until it is stopped and started.
 struct AcquireFailed {
   Error error;
 };
 
-/// A renewal got no clear answer: unknown, not lost. The service tries again while the lease lasts.
+/// A renewal got no definite answer: its outcome is unknown, the mutex is not lost. The service
+/// retries while the lease lasts.
 struct RenewalFailed {
   Error error;
-  std::chrono::nanoseconds lease_left;  ///< until the service steps down unless a renewal succeeds
+  std::chrono::nanoseconds lease_left;  ///< until the service steps down, unless a renewal succeeds
 };
 
 /// The ttl has passed without a renewal; the mutex is still held until the transition ends.
@@ -28,21 +29,21 @@ struct AtRisk {
 
 enum class LossReason {
   expired,       ///< no renewal succeeded before the local deadline
-  taken_over,    ///< the store names another owner, or none
-  revoked,       ///< the store's session is gone
-  duplicate_id,  ///< another process owns the mutex under the same contender id; the service stays
-                 ///< out until it is stopped and started
+  taken_over,    ///< the store reports another owner, or none
+  revoked,       ///< the session with the store has ended
+  duplicate_id,  ///< another process owns the mutex under the same contender id; the service does
+                 ///< not contend again until it is stopped and started
 };
 
 std::string_view to_string(LossReason reason) noexcept;
 
-/// Ownership ended without the contender's wish.
+/// Ownership ended although the contender did not stop.
 struct OwnershipLost {
   LossReason reason;
   FencingToken fencing_token;  ///< of the ownership that ended
 };
 
-/// What happens between acquired and released, for those who want to know.
+/// Anything noteworthy besides acquisition and release; see `MutexContender::on_event`.
 using ContentionEvent = std::variant<AcquireFailed, RenewalFailed, AtRisk, OwnershipLost>;
 
 }  // namespace simba

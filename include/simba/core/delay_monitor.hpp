@@ -18,13 +18,13 @@
 
 namespace simba {
 
-/// Notices callbacks, loss signals and scheduled work that wait long before they begin. The log
-/// then says who waits, and who keeps the threads busy.
+/// Detects callbacks, loss signals and scheduled work that wait too long before they start, and
+/// logs what is waiting and what keeps the threads busy.
 ///
 /// Threads: every function may be called from any thread.
 class DelayMonitor : public std::enable_shared_from_this<DelayMonitor> {
  public:
-  /// What has waited for this long is logged and counted, once.
+  /// Anything that has waited this long is logged and counted, once.
   static constexpr std::chrono::seconds limit{1};
 
   static std::shared_ptr<DelayMonitor> make(std::shared_ptr<const Clock> clock,
@@ -33,25 +33,25 @@ class DelayMonitor : public std::enable_shared_from_this<DelayMonitor> {
   DelayMonitor(const DelayMonitor&) = delete;
   DelayMonitor& operator=(const DelayMonitor&) = delete;
 
-  /// How many have waited for `limit` or longer since the runtime was made.
+  /// How many have waited for `limit` or longer since the runtime was created.
   std::uint64_t delayed() const noexcept { return delayed_.load(); }
 
-  /// What waits in one line and runs one at a time, e.g. the callbacks of a service. Costs nothing
-  /// while nothing waits or runs.
+  /// A queue of things that run one at a time, e.g. the callbacks of a service. Costs nothing while
+  /// nothing waits or runs.
   class Line {
    public:
-    /// `who` names it in the log, `advice` says what helps. Lines of the same `executor` wait for
-    /// the same threads.
+    /// `who` identifies it in the log, `advice` says what to do about a delay. Lines with the same
+    /// `executor` compete for the same threads.
     Line(std::shared_ptr<DelayMonitor> monitor, std::string who, const void* executor,
          std::string_view advice);
     ~Line();
     Line(const Line&) = delete;
     Line& operator=(const Line&) = delete;
 
-    void waits() noexcept;     ///< from now on, unless something in this line waits already
-    void begins() noexcept;    ///< what has waited runs
-    void ends() noexcept;      ///< it has run
-    void is_empty() noexcept;  ///< nothing waits any more
+    void waits() noexcept;     ///< something waits from now on
+    void begins() noexcept;    ///< what was waiting starts to run
+    void ends() noexcept;      ///< what was running has returned
+    void is_empty() noexcept;  ///< nothing is waiting any more
 
    private:
     friend class DelayMonitor;

@@ -6,19 +6,19 @@
 
 namespace simba {
 
-/// What went wrong, in the terms that decide what to do about it.
+/// The category of an error, which decides how to react to it.
 enum class ErrorKind {
-  unavailable,       ///< the store cannot be reached or cannot serve now; trying again may help
-  timeout,           ///< no answer in time; a request may or may not have been carried out
-  in_doubt,          ///< the connection broke after sending; the outcome is unknown
-  authentication,    ///< the store refuses who we are
-  permission,        ///< the store refuses what we ask
-  invalid_argument,  ///< a value given by the caller is out of its bounds
-  illegal_state,     ///< the call does not fit the present state of the object
-  unsupported,       ///< this store, server or build cannot do it
+  unavailable,     ///< the store cannot be reached or cannot serve requests now; retrying may help
+  timeout,         ///< no answer in time; the request may or may not have been executed
+  in_doubt,        ///< the connection was lost after sending; the outcome is unknown
+  authentication,  ///< the store rejected the credentials
+  permission,      ///< the user lacks a permission
+  invalid_argument,  ///< an argument is out of bounds
+  illegal_state,     ///< the call is not allowed in the current state of the object
+  unsupported,       ///< not supported by this store, server or build
   configuration,     ///< a setting is wrong or missing
   duplicate_id,      ///< another process uses the same contender id
-  internal,          ///< a fault of ours, or a store that broke its contract
+  internal,          ///< a bug in Simba, or a store that violated its contract
 };
 
 /// The name of a kind as it appears in messages, e.g. "unavailable".
@@ -31,32 +31,32 @@ class Error : public std::runtime_error {
 
   ErrorKind kind() const noexcept { return kind_; }
 
-  /// True where the request may have been carried out although no answer came.
+  /// True if the request may have been executed although no answer arrived.
   bool in_doubt() const noexcept;
 
-  /// True where the same request may succeed later without anyone changing a setting.
+  /// True if the same request may succeed later without anyone changing a setting.
   bool is_transient() const noexcept;
 
  private:
   ErrorKind kind_;
 };
 
-/// Of kind `duplicate_id`, with what to do about it.
+/// An error of kind `duplicate_id` that also says what to do about it.
 Error duplicate_id_error(std::string_view contender_id);
 
-/// The mutex was not acquired in the time given.
+/// The mutex was not acquired within the given time.
 class TimeoutError : public Error {
  public:
   explicit TimeoutError(const std::string& message);
 };
 
-/// A call that does not fit the present state, e.g. `start()` of a running service.
+/// A call that is not allowed in the current state, e.g. `start()` of a running service.
 class IllegalStateError : public Error {
  public:
   explicit IllegalStateError(const std::string& message);
 };
 
-/// A value outside its bounds. The message names the value and the bound.
+/// An argument is out of bounds. The message contains the value and its bounds.
 class InvalidArgumentError : public Error {
  public:
   explicit InvalidArgumentError(const std::string& message);

@@ -9,13 +9,13 @@ namespace simba {
 
 enum class LogLevel { debug, info, warn, error };
 
-/// Where Simba writes its log. Implement it to send the lines elsewhere.
+/// The destination of Simba's log. Implement it to send the lines elsewhere.
 ///
-/// `make_runtime` puts a queue in front of it (`make_queued_logger`): there, a logger that blocks
-/// or throws costs lines of the log and nothing else. Where one is put into a `Runtime` without a
-/// queue, it must neither block nor throw.
+/// `make_runtime` puts a queue in front of it (`make_queued_logger`), so a logger that blocks or
+/// throws costs log lines and nothing else. A logger that is put into a `Runtime` without a queue
+/// must neither block nor throw.
 ///
-/// Threads: every function may be called from any thread at the same time. Behind a queue, `log_at`
+/// Threads: every function may be called concurrently from any thread. Behind a queue, `log_at`
 /// is called by one thread only, one line at a time and in order.
 class Logger {
  public:
@@ -24,21 +24,21 @@ class Logger {
   /// False lets callers skip building the message.
   virtual bool enabled(LogLevel level) const = 0;
 
-  /// Writes one line. Messages hold no passwords.
+  /// Writes one line. Messages contain no passwords.
   virtual void log(LogLevel level, std::string_view message) = 0;
 
-  /// Writes a line that was logged at `when`. Override it to write that time; by default it is
+  /// Writes a line that was logged at `when`. Override it to write that time; by default it calls
   /// `log`.
   virtual void log_at(std::chrono::system_clock::time_point /*when*/, LogLevel level,
                       std::string_view message) {
     log(level, message);
   }
 
-  /// Waits until the lines logged so far have been written, at most `limit`. Says whether they
+  /// Waits up to `limit` until the lines logged so far have been written. Returns whether they
   /// have.
   virtual bool flush(std::chrono::nanoseconds /*limit*/) { return true; }
 
-  /// How many lines were dropped so far rather than waited for.
+  /// The number of lines dropped so far because the queue was full.
   virtual std::uint64_t dropped() const noexcept { return 0; }
 };
 
@@ -46,17 +46,17 @@ class Logger {
 /// logger of that format on standard error at level info.
 std::shared_ptr<Logger> make_default_logger();
 
-/// Puts a queue in front of `to`: no call waits, blocks or throws, whatever `to` does. A thread of
-/// its own passes the lines on, in order and with the time at which they were logged. While 10,000
-/// lines wait, further ones are dropped; how many is logged in their place once there is room
-/// again. A change of `to.enabled()` is noticed within about a second.
+/// Puts a queue in front of `to`: no call blocks or throws, whatever `to` does. A separate thread
+/// passes the lines on, in order and with the time at which they were logged. While 10,000 lines
+/// are queued, further ones are dropped; their number is logged once there is room again. A change
+/// of `to.enabled()` is noticed within about a second.
 ///
-/// The destructor waits up to a second for what is queued to be written; after that the rest is
-/// lost and the thread is left to end by itself. So are lines that a process which crashes or calls
-/// `_exit` has not flushed. In a forked child every line is dropped: the thread is in the parent.
+/// The destructor waits up to a second for queued lines to be written; after that the rest is lost
+/// and the thread is detached. Lines that were not flushed are also lost if the process crashes or
+/// calls `_exit`. In a forked child every line is dropped: the thread exists only in the parent.
 ///
-/// Returns `to` itself where it is such a queue already, or drops every line.
-/// Throws std::system_error where the system gives no thread.
+/// Returns `to` itself if it already is such a queue, or drops every line.
+/// Throws std::system_error if no thread can be started.
 std::shared_ptr<Logger> make_queued_logger(std::shared_ptr<Logger> to);
 
 /// Drops every line.

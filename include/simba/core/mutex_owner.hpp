@@ -20,7 +20,7 @@ struct StoreLease {
 
 /// The same lease on the local clock. It is counted from before the request was sent. For the
 /// contender that holds it, `transition_at` is already shortened by the safety margin and the
-/// clock-drift allowance: until then, and no longer, it may believe that it owns the mutex.
+/// clock-drift allowance: until then, and no longer, it may assume that it owns the mutex.
 struct LocalLease {
   LocalTime acquired_at{};
   LocalTime ttl_at{};
@@ -32,8 +32,8 @@ struct LocalLease {
 /// Who holds a mutex, since when, and until when. An immutable value.
 ///
 /// Threads: a const object may be read from any thread.
-/// Not guaranteed: that the holder still holds it when you look at the answer. Only the holder's
-/// own service can decide that, and only until its local deadline.
+/// Not guaranteed: that the owner still owns it when you read this. Only the owner's own service
+/// can tell, and only until its local deadline.
 class MutexOwner {
  public:
   /// Nobody.

@@ -16,9 +16,9 @@ constexpr bool is_active(ServiceStatus status) noexcept {
   return status == ServiceStatus::starting || status == ServiceStatus::running;
 }
 
-/// Follows the owner of one mutex and tells its retriever of every change.
+/// Follows the owner of one mutex and notifies its retriever of every change.
 ///
-/// Threads: every function may be called from any thread, also from inside a callback.
+/// Threads: every function may be called from any thread, including from inside a callback.
 /// Lifetime: the destructor of a service closes it. It does not throw, and waits no longer than
 /// `stop()` does.
 class MutexRetrievalService {
@@ -27,29 +27,30 @@ class MutexRetrievalService {
 
   virtual ServiceStatus status() const noexcept = 0;
 
-  /// The last change known. Starts, and ends after `stop()`, as `MutexState::none()`.
+  /// The last known change; `MutexState::none()` before the first one and after `stop()`.
   virtual MutexState mutex_state() const = 0;
 
   /// INITIAL -> RUNNING. Does not wait for the store.
-  /// Throws IllegalStateError in any other state. A start that fails leaves INITIAL and rethrows.
+  /// Throws IllegalStateError in any other state. If starting fails, the service stays INITIAL and
+  /// the exception is rethrown.
   virtual void start() = 0;
 
-  /// RUNNING -> INITIAL. Waits for a callback that runs, but only for so long as the options of the
-  /// service allow. Once it has returned no callback begins.
+  /// RUNNING -> INITIAL. Waits for a running callback, up to the drain limit of the service. No
+  /// callback starts after it has returned.
   ///
-  /// May be called anywhere and any number of times: where another thread is stopping the service
-  /// it waits for that, and where there is nothing to stop it returns. Inside a callback of the
-  /// same service it delivers what is still to be delivered itself, before it returns. Inside a
-  /// callback of `lost()` it returns at once, and the service stops as soon as its callbacks let
-  /// it: one of them may wait for `lost()`.
+  /// May be called anywhere and any number of times: if another thread is stopping the service, it
+  /// waits for that; if there is nothing to stop, it returns. Inside a callback of the same service
+  /// it delivers the remaining callbacks itself before it returns. Inside a stop callback of
+  /// `lost()` it returns immediately, and the service stops as soon as its callbacks have returned,
+  /// since one of them may be waiting for `lost()`.
   ///
-  /// Throws nothing of its own, only what the `stop_contend` or `stop_retrieval` of a service that
-  /// is not Simba's throws; stopped it is all the same.
+  /// Throws only what the `stop_contend` or `stop_retrieval` of a user-defined service throws; the
+  /// service is stopped nevertheless.
   virtual void stop() = 0;
 
-  /// The same, but throws nothing at all, and always waits, except for its own caller: after it the
-  /// service may be destroyed. So where a callback of the service waits for a callback of `lost()`,
-  /// use `stop()` in the latter.
+  /// Like `stop()`, but never throws and always waits, except for the callback it is called from:
+  /// the service may be destroyed afterwards. So if a callback of the service waits for a stop
+  /// callback of `lost()`, call `stop()` in the latter.
   virtual void close() noexcept = 0;
 
   bool running() const noexcept { return status() == ServiceStatus::running; }

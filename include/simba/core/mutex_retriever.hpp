@@ -6,10 +6,10 @@
 
 namespace simba {
 
-/// Wants to know who owns a mutex. The root of all callbacks.
+/// Implemented by whoever wants to know who owns a mutex. The base of all callback interfaces.
 ///
 /// Threads: a service calls its retriever one call at a time and in order, on the executor of the
-/// service. An exception thrown here is logged and changes nothing else.
+/// service. An exception thrown here is logged and otherwise ignored.
 /// Lifetime: must outlive the service, or at least its `stop()`.
 class MutexRetriever {
  public:

@@ -9,10 +9,10 @@
 
 namespace simba {
 
-/// What a service does once it has lost the mutex against its wish and `on_released` has returned.
+/// What a service does after it has lost the mutex and `on_released` has returned.
 enum class AfterLoss {
-  contend_again,  ///< what a candidate for leadership wants
-  stay_out,       ///< what a lock wants: lost is lost until it is stopped and started again
+  contend_again,  ///< for leader election
+  stay_out,       ///< for locks: does not contend until it is stopped and started again
 };
 
 struct ContendServiceOptions {
@@ -24,16 +24,16 @@ struct RetrievalServiceOptions {
   std::shared_ptr<Executor> executor{};  ///< calls the retriever; empty: `Runtime::callbacks`
 };
 
-/// Makes services that contend.
+/// Creates services that contend.
 ///
-/// Threads: may be used from any thread at the same time.
+/// Threads: may be used concurrently from any thread.
 /// Lifetime: a service holds what it needs of its factory, so either may be destroyed first. The
 /// contender must outlive the service.
 class MutexContendServiceFactory {
  public:
   virtual ~MutexContendServiceFactory() = default;
 
-  /// Throws InvalidArgumentError where the store cannot take the contender's names.
+  /// Throws InvalidArgumentError if the store does not accept the mutex name or the contender id.
   virtual std::unique_ptr<MutexContendService> create_mutex_contend_service(
       MutexContender& contender, const ContendServiceOptions& options) = 0;
 
@@ -45,14 +45,14 @@ class MutexContendServiceFactory {
   virtual std::shared_ptr<const Runtime> runtime() const noexcept = 0;
 };
 
-/// Makes services that observe and do not contend.
+/// Creates services that observe and do not contend.
 ///
 /// Threads and lifetime: as for `MutexContendServiceFactory`.
 class MutexRetrievalServiceFactory {
  public:
   virtual ~MutexRetrievalServiceFactory() = default;
 
-  /// Throws InvalidArgumentError where the store cannot take the mutex name.
+  /// Throws InvalidArgumentError if the store does not accept the mutex name.
   virtual std::unique_ptr<MutexRetrievalService> create_mutex_retrieval_service(
       MutexRetriever& retriever, const RetrievalServiceOptions& options) = 0;
 
@@ -61,7 +61,7 @@ class MutexRetrievalServiceFactory {
   }
 };
 
-/// Both: what every store of Simba provides.
+/// Both, as every store of Simba provides.
 class MutexServiceFactory : public MutexContendServiceFactory,
                             public MutexRetrievalServiceFactory {};
 

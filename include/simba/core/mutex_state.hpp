@@ -18,7 +18,7 @@ class MutexState {
   const MutexOwner& before() const noexcept { return before_; }
   const MutexOwner& after() const noexcept { return after_; }
 
-  /// True when the owner id differs. A renewal changes nothing.
+  /// True if the owner id differs. A renewal is not a change.
   bool is_changed() const noexcept;
 
   bool is_acquired(std::string_view contender_id) const noexcept;

@@ -15,7 +15,7 @@ struct NameLimits {
 /// `limit` characters long. `what` names the value in the message, e.g. "mutex name".
 void check_name(std::string_view what, std::string_view value, std::size_t limit);
 
-/// Throws InvalidArgumentError where `value` is empty or holds white space only.
+/// Throws InvalidArgumentError if `value` is empty or consists of white space.
 void check_not_blank(std::string_view what, std::string_view value);
 
 }  // namespace simba

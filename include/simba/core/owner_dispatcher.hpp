@@ -32,49 +32,49 @@ class OwnerDispatcher : public std::enable_shared_from_this<OwnerDispatcher> {
 
   MutexState state() const;
 
-  /// The state becomes {present owner, `after`}; telling the retriever is queued.
+  /// Sets the state to {current owner, `after`} and queues the notification of the retriever.
   void publish(MutexOwner after);
 
-  /// As `publish`, for an `after` with the same owner id: nobody is told.
+  /// Like `publish`, for an `after` with the same owner id: nobody is notified.
   void refresh(MutexOwner after);
 
-  /// Back to `MutexState::none()`; nobody is told.
+  /// Resets the state to `MutexState::none()`; nobody is notified.
   void reset();
 
-  /// Queues `task`. An exception from it is logged.
+  /// Queues `task`. If it throws, the exception is logged.
   void post(Task task);
 
-  /// The same, before everything that is queued.
+  /// Like `post`, but in front of everything queued.
   void post_first(Task task);
 
-  /// Lets the executor run what is queued. Apart from queueing, so that an executor that runs tasks
-  /// at once is entered only where the caller chooses.
+  /// Submits the queue to the executor. Separate from queueing, so that the caller decides when an
+  /// inline executor is entered.
   void deliver();
 
-  /// Drops what is queued and has not begun.
+  /// Drops tasks that are queued and have not started.
   void discard();
 
-  /// Runs nothing until `resume()`, so that no callback comes before a service has started, nor
-  /// `on_released` before the loss signal has fired. Each `hold()` has a `resume()` of its own.
+  /// Runs nothing until `resume()`, so that no callback runs before a service has started, nor
+  /// `on_released` before the loss signal has fired. Each `hold()` needs its own `resume()`.
   void hold();
 
-  /// Ends one `hold()`. Delivers when no other is left.
+  /// Ends one `hold()`. Delivers if it was the last one.
   void resume();
 
-  /// Waits until nothing is queued and nothing runs, and says whether that was reached before
+  /// Waits until nothing is queued and nothing runs, and returns whether that happened before
   /// `deadline`. Called from inside a task of this queue, or on a thread of the executor, it runs
-  /// what is queued itself, so it never waits for the caller. It does so on any other thread, too,
-  /// when the executor has not begun what is queued for 100 ms, or, where the executor was given by
-  /// the user, for a second: its threads may be blocked, or it may have been stopped.
+  /// the queue itself, so it never waits for its own caller. On any other thread it does so if the
+  /// executor has not started the queue for 100 ms, or for a second if it is an executor of the
+  /// user: its threads may be blocked, or it may have been stopped.
   bool quiesce(LocalTime deadline);
 
-  /// How many tasks are queued and have not begun.
+  /// The number of tasks that are queued and have not started.
   std::size_t backlog() const;
 
   /// True when called from inside a task of this queue.
   bool running_in_this_thread() const;
 
-  /// The same, or on a thread of the executor: `quiesce` runs what is queued itself there.
+  /// True there and on a thread of the executor, where `quiesce` runs the queue itself.
   bool serves_this_thread() const;
 
  private:

@@ -7,19 +7,19 @@
 
 namespace simba {
 
-/// The loss signal of the present ownership, and its fencing token.
+/// The loss signal of the current ownership, and its fencing token.
 ///
 /// Threads: every function may be called from any thread.
 class OwnershipSignal {
  public:
-  /// A new ownership begins.
+  /// Starts a new ownership.
   void begin(FencingToken fencing_token);
 
-  /// The source to `fire` for the present ownership.
+  /// The source to `fire` for the current ownership.
   std::stop_source source() const;
 
-  /// Fires `source`, which is one of this signal. Twice does no harm. To be called with no lock
-  /// held: it runs callbacks of the user.
+  /// Fires `source`, which must come from this signal. May be called twice. Must be called with no
+  /// lock held: it runs stop callbacks of the user.
   void fire(std::stop_source source) const noexcept;
 
   /// True inside a callback that `fire` of this signal runs.
@@ -28,7 +28,7 @@ class OwnershipSignal {
   /// The same for any signal.
   static bool any_firing_in_this_thread() noexcept;
 
-  /// The token of the present ownership, fired already when there is none.
+  /// The token of the current ownership; already fired if there is none.
   std::stop_token token() const;
 
   FencingToken fencing_token() const noexcept;

@@ -8,7 +8,7 @@ namespace simba {
 
 /// A source of randomness for jitter and ids.
 ///
-/// Threads: `next()` may be called from any thread at the same time.
+/// Threads: `next()` may be called concurrently from any thread.
 class Random {
  public:
   virtual ~Random() = default;
@@ -16,7 +16,7 @@ class Random {
   /// Uniform over all 64-bit values.
   virtual std::uint64_t next() noexcept = 0;
 
-  /// Uniform in [low, high), or `low` when the range is empty.
+  /// Uniform in [low, high), or `low` if the range is empty.
   std::chrono::nanoseconds between(std::chrono::nanoseconds low,
                                    std::chrono::nanoseconds high) noexcept;
 };

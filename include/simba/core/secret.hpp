@@ -5,8 +5,8 @@
 
 namespace simba {
 
-/// A password. It has no way into a stream, a log or a message but by `reveal()`, so that every
-/// place that shows one can be found.
+/// A password. It can be written to a stream, log or message only through `reveal()`, so that every
+/// such place can be found.
 class Secret {
  public:
   Secret() = default;

@@ -5,8 +5,8 @@
 
 namespace simba {
 
-/// The local clock: counts while the machine sleeps and never jumps (CLOCK_BOOTTIME).
-/// It has no static now(): the present moment comes from a `Clock`.
+/// The local clock: keeps counting while the machine is suspended and never jumps (CLOCK_BOOTTIME).
+/// It has no static now(): the current time comes from a `Clock`.
 struct LocalClock {
   using rep = std::int64_t;
   using period = std::nano;
@@ -24,14 +24,14 @@ struct StoreClock {
   static constexpr bool is_steady = false;
 };
 
-/// A moment on the local clock. Every decision of safety is made on this type.
+/// A time on the local clock. Every safety decision is based on this type.
 using LocalTime = LocalClock::time_point;
 
-/// A moment on a store's clock. For showing and for other clients of the store. It is a type of its
-/// own so that it cannot be subtracted from, or compared with, a local moment.
+/// A time on a store's clock, for display and for other clients of the store. A separate type, so
+/// that it cannot be subtracted from or compared with a local time.
 using StoreTime = StoreClock::time_point;
 
-/// "Never": later than every moment that can occur.
+/// Later than any time that can occur.
 inline constexpr LocalTime never = LocalTime::max();
 
 /// Grows with every change of owner of a mutex and never repeats. Zero means "no token".

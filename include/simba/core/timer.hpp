@@ -7,11 +7,12 @@
 
 namespace simba {
 
-/// One alarm that can be set again and again.
+/// A timer that can be rearmed.
 ///
 /// Threads: calls on one timer must not overlap. Its function runs on a thread of the runtime,
-/// never inside `arm`, and must be short. It may come once more after `cancel` or destruction, and
-/// may come when nothing is due, so it checks the clock itself and holds what it touches weakly.
+/// never inside `arm`, and must be short. It may be called once more after `cancel` or destruction,
+/// and may be called when nothing is due, so it must check the clock itself and hold only weak
+/// references.
 class Timer {
  public:
   virtual ~Timer() = default;
@@ -22,7 +23,7 @@ class Timer {
   void cancel() { arm(never); }
 };
 
-/// Makes timers. All of them share one thread.
+/// Creates timers, which share one thread.
 class TimerService {
  public:
   virtual ~TimerService() = default;

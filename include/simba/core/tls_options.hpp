@@ -5,17 +5,17 @@
 namespace simba {
 
 enum class TlsMode {
-  off,        ///< plain
-  encrypt,    ///< encrypted, but to anyone who answers: protects against listening only
-  verify_ca,  ///< the certificate must be signed by the CA, for whatever host
-  verify,     ///< the certificate must be signed by the CA and name the host
+  off,        ///< unencrypted
+  encrypt,    ///< encrypted, but the server is not verified: protects against eavesdropping only
+  verify_ca,  ///< the certificate must be signed by the CA; its host name is not checked
+  verify,     ///< the certificate must be signed by the CA and match the host name
 };
 
 /// How a connection is encrypted. Files are in PEM format.
 struct TlsOptions {
   TlsMode mode = TlsMode::off;
-  std::string ca_file{};           ///< empty: the CAs that the system trusts
-  std::string certificate_file{};  ///< of the client, where the server asks for one
+  std::string ca_file{};           ///< empty: the system's trusted CAs
+  std::string certificate_file{};  ///< of the client, if the server requires one
   std::string key_file{};          ///< of the client's certificate
 };
 

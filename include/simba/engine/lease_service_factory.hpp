@@ -13,13 +13,13 @@ namespace simba::engine {
 class Attachment;
 class Successions;
 
-/// Makes the services of every store that implements `LeaseStore`.
+/// Creates the services for any store that implements `LeaseStore`.
 ///
-/// Threads: may be used from any thread at the same time.
+/// Threads: may be used concurrently from any thread.
 class LeaseServiceFactory final : public MutexServiceFactory {
  public:
-  /// Throws InvalidArgumentError where the options contradict each other, or the store, the runtime
-  /// or a part of it is missing.
+  /// Throws InvalidArgumentError if an option is out of bounds, or the store, the runtime or a part
+  /// of it is null.
   LeaseServiceFactory(std::shared_ptr<LeaseStore> store, std::shared_ptr<const Runtime> runtime,
                       const ContentionOptions& options = {});
 

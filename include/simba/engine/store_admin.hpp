@@ -10,18 +10,18 @@
 
 namespace simba::engine {
 
-/// A mutex as a store knows it.
+/// A mutex as known to a store.
 struct MutexEntry {
   std::string mutex{};
   std::string owner_id{};          ///< empty: free
   StoreTime acquired_at{};         ///< of the owner
   FencingToken fencing_token = 0;  ///< of the owner, or the last one
-  /// Until anyone else may acquire it. Empty where the store has sessions instead: until the
-  /// owner's ends.
+  /// The time until anyone else may acquire it. Empty if the store has sessions: it is held until
+  /// the owner's session ends.
   std::optional<std::chrono::milliseconds> left{};
 };
 
-/// Something that an operator should know of.
+/// Something an operator should know.
 struct Finding {
   enum class Weight {
     note,     ///< good to know
@@ -29,44 +29,44 @@ struct Finding {
     problem,  ///< does not work
   };
   Weight weight = Weight::note;
-  std::string text{};                         ///< what is wrong and what to do, in plain words
-  ErrorKind kind = ErrorKind::configuration;  ///< of a problem: what contenders fail with
+  std::string text{};                         ///< what is wrong and what to do about it
+  ErrorKind kind = ErrorKind::configuration;  ///< for a problem: the error that contenders get
 };
 
-/// How a store is.
+/// The condition of a store.
 struct StoreReport {
   std::string server{};                    ///< product and version, e.g. "PostgreSQL 15.4"
-  std::optional<StoreTime> server_time{};  ///< by the clock that decides, where it is a wall clock
+  std::optional<StoreTime> server_time{};  ///< on the clock of leases, if that is a wall clock
   std::vector<Finding> findings{};
 };
 
-/// What tools do with a store beyond contending. For command lines: every function blocks until the
-/// store has answered, in bounded time, and throws Error where it does not.
+/// What administrative tools need from a store. Every function blocks, for a bounded time, until
+/// the store has answered, and throws Error if it does not.
 ///
 /// Threads: calls must not overlap.
 class StoreAdmin {
  public:
   virtual ~StoreAdmin() = default;
 
-  /// Throws Error of kind `configuration` where the store itself is still to be made, as a file
-  /// that does not exist. To those that look it is empty, which may be a mistyped name.
+  /// Throws Error of kind `configuration` if the store itself does not exist yet, such as a missing
+  /// file. `list` and `find` treat it as empty, which may hide a mistyped name.
   virtual void check_exists() {}
 
-  /// All mutexes that the store knows of, in the order of their names. Free ones too where it keeps
-  /// them.
+  /// All mutexes known to the store, sorted by name, including free ones if it keeps them.
   virtual std::vector<MutexEntry> list() = 0;
 
-  /// One mutex; free where the store does not know it.
+  /// One mutex; free if the store does not know it.
   virtual MutexEntry find(const std::string& mutex) = 0;
 
-  /// Frees the mutex whoever owns it, and answers with what it was before. Its owner learns of it
-  /// at its next renewal, or sooner: until then there may be two.
+  /// Frees the mutex, whoever owns it, and returns its state before. The owner notices at its next
+  /// renewal at the latest; until then there may be two owners.
   virtual MutexEntry evict(const std::string& mutex) = 0;
 
-  /// Makes what the store needs and lacks, e.g. its table. Says what was done, in words.
+  /// Creates what the store needs, e.g. its table, if it is missing. Returns a description of what
+  /// was done.
   virtual std::string init() = 0;
 
-  /// Looks at reachability, rights, version and settings. Throws only where it cannot be reached.
+  /// Checks permissions, version and settings. Throws only if the store cannot be reached.
   virtual StoreReport examine() = 0;
 };
 

@@ -7,9 +7,9 @@
 
 namespace simba {
 
-/// A lock that is held by at most one instance in all processes.
+/// A lock that at most one instance in all processes holds.
 ///
-/// Threads: `close()` and the queries may be called from any thread, also while another one waits
+/// Threads: `close()` and the queries may be called from any thread, even while another one waits
 /// in an acquire. Not guaranteed: that the lock is still held when the next line runs; see
 /// `SimbaLocker`.
 class Locker {
@@ -17,29 +17,29 @@ class Locker {
   virtual ~Locker() = default;
 
   /// Blocks until the lock is held.
-  /// Throws IllegalStateError when this instance holds it, or is acquiring it, already; Error when
-  /// the store refuses us for good (wrong password, no permission).
+  /// Throws IllegalStateError if this instance already holds it or is acquiring it, and Error if
+  /// the store permanently rejects it (wrong password, missing permission).
   virtual void acquire() = 0;
 
-  /// The same for at most `timeout`. Throws TimeoutError after that. Giving up tells the store, so
-  /// where the store is out of reach it takes up to the release wait longer; so it does for the
-  /// other forms that can give up.
+  /// Waits for at most `timeout`, then throws TimeoutError. Giving up must tell the store, so if
+  /// the store is unreachable this takes up to the release wait longer; the same holds for the
+  /// other overloads that can give up.
   virtual void acquire(std::chrono::nanoseconds timeout) = 0;
 
-  /// The same until `stop` is requested. Returns false when that happened first.
+  /// Waits until `stop` is requested. Returns false if that happened first.
   virtual bool acquire(std::stop_token stop) = 0;
 
-  /// Asks once. Returns false when another holds the lock. Throws Error when the store gave no
-  /// clear answer.
+  /// Tries once. Returns false if someone else holds the lock. Throws Error if the store gave no
+  /// definite answer.
   virtual bool try_acquire() = 0;
 
-  /// Gives the lock back if it is held. May be called any number of times.
+  /// Releases the lock if it is held. May be called any number of times.
   virtual void close() noexcept = 0;
 
-  /// The token of the last acquisition, also after it was lost; 0 before the first.
+  /// The token of the last acquisition, even after the lock was lost; 0 before the first.
   virtual FencingToken fencing_token() const noexcept = 0;
 
-  /// Fires before anyone else can hold the lock. Has fired already when it is not held.
+  /// Fires before anyone else can hold the lock. Already fired if it is not held.
   virtual std::stop_token lost() const = 0;
 };
 

@@ -14,19 +14,18 @@ namespace simba {
 /// `std::scoped_lock` work with it.
 ///
 /// Not guaranteed: that the lock is still held when the next line runs. A process can be paused at
-/// any point. Give `fencing_token()` to the resource that you protect, and watch `lost()`.
+/// any point. Pass `fencing_token()` to the protected resource, and watch `lost()`.
 ///
-/// When another process uses the same contender id, the one of the two that notices loses the lock,
-/// and every further acquire of that instance throws Error (duplicate_id).
+/// If another process uses the same contender id, whichever of the two notices first loses the
+/// lock, and every further acquire of that instance throws Error (duplicate_id).
 ///
 /// Threads: `close()`, `unlock()` and the queries may be called from any thread. An instance is one
-/// lock: a second acquire, from whichever thread, throws until `close()`. Making an instance and
-/// acquiring start no thread.
-/// Lifetime: the destructor closes. The factory may be destroyed first.
+/// lock: a second acquire, from any thread, throws until `close()`. Neither construction nor
+/// acquiring starts a thread. Lifetime: the destructor closes. The factory may be destroyed first.
 class SimbaLocker final : public Locker {
  public:
-  /// Throws InvalidArgumentError where the store cannot take the names. Without an id, one
-  /// that nobody else has (`ContenderIdGenerator::unique()`).
+  /// Throws InvalidArgumentError if the store does not accept the names. The default contender id
+  /// is globally unique (`ContenderIdGenerator::unique()`).
   SimbaLocker(std::string mutex, MutexContendServiceFactory& factory);
   SimbaLocker(std::string mutex, MutexContendServiceFactory& factory, std::string contender_id);
   ~SimbaLocker() override;
@@ -40,11 +39,11 @@ class SimbaLocker final : public Locker {
   bool try_acquire() override;
   void close() noexcept override;
 
-  /// True while the lock is held by its local deadline.
+  /// True while the lock is held according to its local deadline.
   bool is_held() const noexcept;
 
-  /// How long nobody else can hold it unless it is renewed, which happens all the time; zero while
-  /// it is not held.
+  /// How long nobody else can hold the lock even if it is never renewed again; zero while it is not
+  /// held.
   std::chrono::nanoseconds lease_left() const noexcept;
 
   FencingToken fencing_token() const noexcept override;
@@ -74,7 +73,7 @@ class SimbaLocker final : public Locker {
 
   bool acquire_for(std::chrono::nanoseconds timeout);
 
-  /// Rounded up; the largest value where it does not fit.
+  /// Rounded up; saturates at the largest value.
   template <class Rep, class Period>
   static std::chrono::nanoseconds to_nanoseconds(const std::chrono::duration<Rep, Period>& span) {
     using Real = std::chrono::duration<long double, std::nano>;

@@ -8,9 +8,9 @@
 
 namespace simba::memory {
 
-/// What a factory over the in-memory store is made of. Factories that share a store contend with
-/// each other; factories that share a runtime share its threads. A store that is given counts on
-/// the clock of the runtime (`runtime->clock`), or on the system clock where no runtime is given.
+/// Options of a factory over the in-memory store. Factories that share a store contend with each
+/// other; factories that share a runtime share its threads. A store passed here must use the clock
+/// of the runtime (`runtime->clock`), or the system clock if no runtime is passed.
 struct MemoryFactoryOptions {
   engine::ContentionOptions contention{};
   std::shared_ptr<MemoryStore> store{};      ///< empty: a new one
@@ -18,14 +18,14 @@ struct MemoryFactoryOptions {
 };
 
 /// A factory whose services contend through memory.
-/// Throws InvalidArgumentError where the options contradict each other.
+/// Throws InvalidArgumentError if an option is out of bounds or two contradict each other.
 std::unique_ptr<MutexServiceFactory> make_memory_factory(MemoryFactoryOptions options);
 
-/// With a store and a runtime of its own.
+/// With its own store and runtime.
 std::unique_ptr<MutexServiceFactory> make_memory_factory(
     const engine::ContentionOptions& contention);
 
-/// With a store and a runtime of its own and default options.
+/// With its own store and runtime, and default options.
 std::unique_ptr<MutexServiceFactory> make_memory_factory();
 
 }  // namespace simba::memory

@@ -7,12 +7,13 @@
 
 namespace simba::postgresql {
 
-/// What tools do with a PostgreSQL store. Does not connect: each function does so when it needs to.
+/// What tools do with a PostgreSQL store. Creating it does not connect; each function connects when
+/// it needs to.
 ///
-/// It takes no rights beyond those of the store: SELECT for `list` and `find`, UPDATE for `evict`,
-/// and CREATE on the schema for `init`. Only `init` makes the table.
+/// It needs no permissions beyond those of the store: SELECT for `list` and `find`, UPDATE for
+/// `evict`, and CREATE on the schema for `init`. Only `init` creates the table.
 ///
-/// Throws InvalidArgumentError where the options contradict each other.
+/// Throws InvalidArgumentError if an option is out of bounds or two contradict each other.
 std::unique_ptr<engine::StoreAdmin> make_postgresql_admin(const PostgreSqlOptions& options,
                                                           std::shared_ptr<const Runtime> runtime);
 

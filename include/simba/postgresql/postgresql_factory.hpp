@@ -13,19 +13,20 @@
 
 namespace simba::postgresql {
 
-/// Whether waiters are told of changes by LISTEN/NOTIFY.
+/// Whether waiters are notified of changes by LISTEN/NOTIFY.
 enum class Listen {
-  yes,  ///< one further connection, made at the first wait; each must be a session of its own
-  no,   ///< for poolers that share sessions (PgBouncer): waiters look each poll interval instead,
-        ///< and statements are not prepared, which makes them slower
+  yes,  ///< one more connection, opened at the first wait; each connection must have its own
+        ///< session
+  no,   ///< for poolers that share sessions (PgBouncer): waiters poll instead, and statements are
+        ///< not prepared, which makes them slower
 };
 
 struct PostgreSqlOptions {
-  std::string host = "127.0.0.1";  ///< one name or address, or the folder of a Unix socket: "/..."
+  std::string host = "127.0.0.1";  ///< a name or address, or a Unix socket directory: "/..."
   std::uint16_t port = 5432;
-  std::string user{};      ///< empty: the name of the system's user
+  std::string user{};      ///< empty: the name of the operating system user
   Secret password{};       ///< empty: what libpq finds (PGPASSWORD, ~/.pgpass)
-  std::string database{};  ///< empty: the name of the user
+  std::string database{};  ///< empty: the user name
   TlsOptions tls{};
   Listen listen = Listen::yes;
   sql::SqlOptions sql{};
@@ -33,12 +34,12 @@ struct PostgreSqlOptions {
 
 /// A factory whose services contend through table `simba_mutex` of a PostgreSQL database.
 ///
-/// Does not connect: that happens at the first request, so a server that is down is reported like
-/// one that goes down later, and comes back by itself.
-/// Throws InvalidArgumentError where the options contradict each other.
+/// Creating it does not connect. That happens at the first request, so a server that is down is
+/// handled like one that goes down later, and is reconnected automatically. Throws
+/// InvalidArgumentError if an option is out of bounds or two contradict each other.
 std::unique_ptr<MutexServiceFactory> make_postgresql_factory(PostgreSqlOptions options);
 
-/// The store alone, for those that put something of their own around it.
+/// Only the store, for code that wraps it.
 std::shared_ptr<engine::LeaseStore> make_postgresql_store(const PostgreSqlOptions& options,
                                                           std::shared_ptr<const Runtime> runtime);
 

@@ -7,17 +7,18 @@
 
 namespace simba::redis {
 
-/// What tools do with a Redis store. Does not connect: each function does so when it needs to.
+/// What tools do with a Redis store. Creating it does not connect; each function connects when it
+/// needs to.
 ///
-/// `find`, `evict` and `init` take no rights beyond those of the store. `list` takes `+scan`.
-/// `examine` tells more with `+info`, `+config|get` and `+cluster|info`, and says where it lacks
+/// `find`, `evict` and `init` need no permissions beyond those of the store. `list` needs `+scan`.
+/// `examine` reports more with `+info`, `+config|get` and `+cluster|info`, and says if it lacks
 /// them.
 ///
-/// Redis keeps a mutex that is free as long as its newest token, for a week. When a contender of
-/// the JVM library became the owner is not known: `acquired_at` is the epoch then, and the token 0.
-/// `left` is empty for a key without an expiry, which only a foreign hand can have set.
+/// A free mutex is listed as long as Redis keeps its last token, for a week. It is not known when a
+/// contender of the JVM library became the owner: then `acquired_at` is the epoch and the token 0.
+/// `left` is empty for a key without an expiry, which Simba never sets.
 ///
-/// Throws InvalidArgumentError where an option is out of bounds or two contradict each other.
+/// Throws InvalidArgumentError if an option is out of bounds or two contradict each other.
 std::unique_ptr<engine::StoreAdmin> make_redis_admin(const RedisOptions& options,
                                                      std::shared_ptr<const Runtime> runtime);
 

@@ -9,17 +9,16 @@
 namespace simba::redis {
 
 /// A factory whose services contend through Redis. All its mutexes share one thread, one connection
-/// for commands and, once someone waits or observes, one for messages; in a cluster it is two
-/// connections for each node that holds one of the mutexes; with sentinels one more, to one of
-/// them.
+/// for commands and, once someone waits or observes, one for messages; a cluster needs these two
+/// for each node that holds one of the mutexes, and sentinels need one more.
 ///
-/// Does not connect: that happens at the first request, so a server that is down is reported like
-/// one that goes down later, and comes back by itself.
-/// Throws InvalidArgumentError where an option is out of bounds or two contradict each other.
+/// Creating it does not connect. That happens at the first request, so a server that is down is
+/// handled like one that goes down later, and is reconnected automatically. Throws
+/// InvalidArgumentError if an option is out of bounds or two contradict each other.
 std::unique_ptr<MutexServiceFactory> make_redis_factory(RedisOptions options);
 
-/// The store alone, for those that put something of their own around it. Throws as above. It serves
-/// while someone is attached, as every factory and service is: see `LeaseStore::attach`.
+/// Only the store, for code that wraps it. Throws as above. It works while someone is attached, as
+/// every factory and service is: see `LeaseStore::attach`.
 std::shared_ptr<engine::LeaseStore> make_redis_store(const RedisOptions& options,
                                                      std::shared_ptr<const Runtime> runtime);
 

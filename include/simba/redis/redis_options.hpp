@@ -26,43 +26,42 @@ struct Endpoint {
 /// As it appears in messages: "10.0.0.5:6379", "[::1]:6379" or "/run/redis.sock".
 std::string to_string(const Endpoint& endpoint);
 
-/// How the servers belong together.
+/// How the servers are organized.
 enum class Topology {
   single,    ///< one server
-  sentinel,  ///< a master and its replicas, watched by sentinels: these are what `endpoints` names
-  cluster,   ///< a Redis Cluster, of which `endpoints` names some nodes
+  sentinel,  ///< a master and its replicas, watched by the sentinels in `endpoints`
+  cluster,   ///< a Redis Cluster, some of whose nodes are in `endpoints`
 };
 
-/// How to reach Redis, and how to contend there. An aggregate: set what you need, the rest has
-/// defaults.
+/// How to connect to Redis, and how to contend there. An aggregate: set what you need; everything
+/// else has a default.
 struct RedisOptions {
   Topology topology = Topology::single;
   std::vector<Endpoint> endpoints{Endpoint{}};
 
   std::string user{};  ///< of the server's ACL; empty: the default user
   Secret password{};
-  int database = 0;                   ///< a cluster knows only 0
+  int database = 0;                   ///< must be 0 on a cluster
   std::string client_name = "simba";  ///< shown by CLIENT LIST; empty: none
   TlsOptions tls{};
 
-  std::string master_name = "mymaster";  ///< as the sentinels call it
+  std::string master_name = "mymaster";  ///< the name that the sentinels use
   std::string sentinel_user{};           ///< of the sentinels' own ACL
   Secret sentinel_password{};
 
-  /// An acquisition or renewal counts only when this many replicas have confirmed it (WAIT) within
-  /// `wait_timeout`. It makes a loss at a fail-over less likely, not impossible.
+  /// An acquisition or renewal counts only if this many replicas have confirmed it (WAIT) within
+  /// `wait_timeout`. This makes losing it in a failover less likely, not impossible.
   int wait_replicas = 0;
   std::chrono::milliseconds wait_timeout{500};
 
-  /// From the name of the host to the log-in. Where the lease is shorter it takes no longer than
-  /// that.
+  /// Covers name resolution, connecting and login. Limited to the lease if that is shorter.
   std::chrono::milliseconds connect_timeout{2'000};
 
-  /// A command without an answer counts as failed, and its connection as broken, after this time.
-  /// Derived: the request time-out of `contention`.
+  /// A command that is not answered within this time counts as failed, and its connection as
+  /// broken. Derived: the request timeout of `contention`.
   std::optional<std::chrono::milliseconds> command_timeout{};
 
-  /// Among them `ttl` and `transition`.
+  /// Includes `ttl` and `transition`.
   engine::ContentionOptions contention{};
 
   std::shared_ptr<const Runtime> runtime{};  ///< empty: a new one, by `make_runtime()`

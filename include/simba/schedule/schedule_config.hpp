@@ -7,22 +7,22 @@ namespace simba {
 /// When scheduled work runs.
 struct ScheduleConfig {
   enum class Strategy {
-    fixed_rate,  ///< at initial delay + n x period; a run that is still busy is not piled upon: the
-                 ///< moments that it covers are left out
-    fixed_delay,  ///< a period after the end of the run before
+    fixed_rate,  ///< at initial delay + n x period; periods that pass while a run is still busy are
+                 ///< skipped
+    fixed_delay,  ///< one period after the end of the previous run
   };
 
   Strategy strategy = Strategy::fixed_delay;
-  std::chrono::nanoseconds initial_delay{0};  ///< from the moment of becoming leader
+  std::chrono::nanoseconds initial_delay{0};  ///< counted from becoming leader
   std::chrono::nanoseconds period{0};
 
-  /// Both check.
+  /// Both throw InvalidArgumentError if `initial_delay` is negative or `period` is not positive.
   static ScheduleConfig rate(std::chrono::nanoseconds initial_delay,
                              std::chrono::nanoseconds period);
   static ScheduleConfig delay(std::chrono::nanoseconds initial_delay,
                               std::chrono::nanoseconds period);
 
-  /// Throws InvalidArgumentError unless `initial_delay >= 0` and `period > 0`.
+  /// Throws InvalidArgumentError if `initial_delay` is negative or `period` is not positive.
   void check() const;
 };
 

@@ -7,12 +7,12 @@
 
 namespace simba {
 
-/// A scheduler whose work is a function. The function lives until its last run has ended, even when
-/// the scheduler is gone by then.
+/// A scheduler whose work is a function. The function lives until its last run has ended, even if
+/// the scheduler has been destroyed by then.
 class Scheduler final : public AbstractScheduler {
  public:
-  /// Throws InvalidArgumentError where the store cannot take the names, the config is wrong or the
-  /// work is empty.
+  /// Throws InvalidArgumentError if the store does not accept the names, the config is invalid or
+  /// the work is empty.
   Scheduler(std::string mutex, MutexContendServiceFactory& factory, ScheduleConfig config,
             Work work, SchedulerOptions options = {});
   ~Scheduler() override;

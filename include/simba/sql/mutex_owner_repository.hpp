@@ -10,14 +10,14 @@ namespace simba::sql {
 
 class StatementPool;
 
-/// The table `simba_mutex`, one row at a time, for tools and for those who bring a contention loop
-/// of their own. Services do not use it.
+/// The table `simba_mutex`, one row at a time, for tools and for programs with their own contention
+/// loop. Services do not use it.
 ///
 /// Every function blocks until the database has answered, at most for the connect and the statement
-/// time-out. Throws InvalidArgumentError for names out of bounds, and Error where the database
-/// cannot be reached or refuses.
+/// timeout. Throws InvalidArgumentError if a name is out of bounds, and Error if the database
+/// cannot be reached or rejects the statement.
 ///
-/// Threads: every function may be called from any thread at the same time.
+/// Threads: every function may be called concurrently from any thread.
 class MutexOwnerRepository {
  public:
   explicit MutexOwnerRepository(std::shared_ptr<StatementPool> pool,
@@ -26,29 +26,29 @@ class MutexOwnerRepository {
   MutexOwnerRepository(const MutexOwnerRepository&) = delete;
   MutexOwnerRepository& operator=(const MutexOwnerRepository&) = delete;
 
-  /// Makes the row of a mutex, free. Throws IllegalStateError where it exists.
+  /// Creates the row of a mutex, as free. Throws IllegalStateError if it exists.
   void init_mutex(const std::string& mutex);
 
-  /// The same; false where it exists.
+  /// Creates the row of a mutex, as free. Returns false if it exists.
   bool try_init_mutex(const std::string& mutex);
 
-  /// Who owns the mutex; nobody where its lease is over. Throws IllegalStateError where it has no
+  /// The owner of the mutex; nobody if its lease has expired. Throws IllegalStateError if it has no
   /// row.
   MutexOwner get_owner(const std::string& mutex);
 
-  /// The same, and makes the row where it is missing.
+  /// Like `get_owner`, but creates the row if it is missing.
   MutexOwner ensure_owner(const std::string& mutex);
 
-  /// True where the contender owns the mutex afterwards. Does not wait for it.
+  /// Tries to acquire the mutex, without waiting. Returns whether the contender owns it afterwards.
   bool acquire(const std::string& mutex, const std::string& contender_id,
                std::chrono::milliseconds ttl, std::chrono::milliseconds transition);
 
-  /// The same; who owns it afterwards.
+  /// Like `acquire`, but returns the owner afterwards.
   MutexOwner acquire_and_get_owner(const std::string& mutex, const std::string& contender_id,
                                    std::chrono::milliseconds ttl,
                                    std::chrono::milliseconds transition);
 
-  /// Frees the mutex if the contender owns it; tells whether it did.
+  /// Releases the mutex if the contender owns it. Returns whether it did.
   bool release(const std::string& mutex, const std::string& contender_id);
 
  private:

@@ -10,30 +10,32 @@
 
 namespace simba::sql {
 
-/// Whether the table may be made where it is missing.
+/// Whether to create the table if it is missing.
 enum class Schema {
-  create,  ///< made at the first connection
-  expect,  ///< its absence is an error that names the file with the statements
+  create,  ///< created at the first connection
+  expect,  ///< a missing table is an error, which names the file with the statements
 };
 
-/// What the SQL stores have in common. An aggregate: set what you need, the rest has defaults.
+/// Options common to the SQL stores. An aggregate: set what you need; everything else has a
+/// default.
 struct SqlOptions {
-  /// Among them `initial_delay`, `ttl` and `transition`.
+  /// Includes `initial_delay`, `ttl` and `transition`.
   engine::ContentionOptions contention{};
 
-  /// How long a change stays unnoticed at most when no hint of it comes, as long as the database
-  /// answers. One statement looks at all mutexes that are waited for or observed. Derived: 100 ms
-  /// on MySQL, which has no push; 1 s where the database or the file system tells of changes.
+  /// How often to poll for changes: the longest time that a change goes unnoticed if no
+  /// notification arrives. One statement polls all mutexes that are waited for or observed.
+  /// Derived: 100 ms on MySQL, which has no notifications; 1 s if the database or the file system
+  /// sends them.
   std::optional<std::chrono::milliseconds> poll_interval{};
 
-  /// Connections, each with a thread, that carry out the requests of all mutexes.
+  /// Number of connections, each with a thread, that execute the requests of all mutexes.
   /// Derived: 2; on SQLite, which has one writer at a time, 1.
   std::optional<std::size_t> pool_size{};
 
   std::chrono::milliseconds connect_timeout{2'000};
 
-  /// A statement without an answer counts as failed, and its connection as broken, after this time.
-  /// Derived: the request time-out of `contention`.
+  /// A statement that is not answered within this time counts as failed, and its connection as
+  /// broken. Derived: the request timeout of `contention`.
   std::optional<std::chrono::milliseconds> statement_timeout{};
 
   Schema schema = Schema::create;

@@ -7,12 +7,12 @@
 
 namespace simba::sqlite {
 
-/// What tools do with an SQLite store. Does not open the file: each function does so when it needs
-/// to. Only `init` makes the file or its tables.
+/// What tools do with an SQLite store. Creating it does not open the file; each function opens it
+/// when it needs to. Only `init` creates the file or its tables.
 ///
 /// `examine` reports a file that cannot be used as a problem and does not throw.
 ///
-/// Throws InvalidArgumentError where the options contradict each other.
+/// Throws InvalidArgumentError if an option is out of bounds or two contradict each other.
 std::unique_ptr<engine::StoreAdmin> make_sqlite_admin(const SqliteOptions& options,
                                                       std::shared_ptr<const Runtime> runtime);
 

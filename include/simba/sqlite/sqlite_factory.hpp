@@ -17,29 +17,29 @@ enum class Children {
 };
 
 struct SqliteOptions {
-  std::filesystem::path path{};  ///< of the database; made where it is missing, its folder is not
+  std::filesystem::path path{};  ///< created if it is missing, but not its directory
   Children children = Children::do_not_count;
   sql::SqlOptions sql{};
 };
 
 /// A factory whose services contend through an SQLite database: for the processes of one host,
-/// without any server.
+/// without a server.
 ///
-/// The clock is the host's own and never jumps (CLOCK_BOOTTIME): setting the wall clock changes no
-/// lease. After a reboot all mutexes are free. An owner whose process is gone loses its mutexes at
-/// once: each process holds a lock on the file `<path>-alive`, which the kernel drops when the
-/// process ends, however it ends. A process that is only paused keeps its lease.
+/// Leases use the host's CLOCK_BOOTTIME, which never jumps: setting the wall clock does not affect
+/// them. After a reboot all mutexes are free. If the owner's process dies, its mutexes are free
+/// immediately: each process holds a lock on the file `<path>-alive`, which the kernel drops when
+/// the process ends, however it ends. A process that is only paused keeps its lease.
 ///
-/// Every acquisition is on the disk before it is answered (one fsync), so no fencing token repeats
-/// even after a power cut. Renewals and releases cost no fsync.
+/// Every acquisition is on disk before it is answered (one fsync), so no fencing token repeats even
+/// after a power failure. Renewals and releases need no fsync.
 ///
 /// Not guaranteed: anything on a network file system, or between hosts.
 ///
-/// Does not open the file: that happens at the first request.
-/// Throws InvalidArgumentError where the options contradict each other.
+/// Creating it does not open the file; that happens at the first request.
+/// Throws InvalidArgumentError if an option is out of bounds or two contradict each other.
 std::unique_ptr<MutexServiceFactory> make_sqlite_factory(SqliteOptions options);
 
-/// The store alone, for those that put something of their own around it.
+/// Only the store, for code that wraps it.
 std::shared_ptr<engine::LeaseStore> make_sqlite_store(const SqliteOptions& options,
                                                       std::shared_ptr<const Runtime> runtime);
 

@@ -10,9 +10,9 @@
 
 namespace simba::testkit {
 
-/// A logger that keeps every line, of every level, for a test to look at.
+/// A logger that keeps every line of every level, for tests.
 ///
-/// Threads: every function may be called from any thread at the same time.
+/// Threads: every function may be called concurrently from any thread.
 class CapturingLogger final : public Logger {
  public:
   struct Line {
@@ -29,12 +29,12 @@ class CapturingLogger final : public Logger {
   /// How many lines have this level.
   std::size_t count(LogLevel level) const;
 
-  /// How many lines hold `part`.
+  /// How many lines contain `part`.
   std::size_t count(std::string_view part) const;
 
   bool contains(std::string_view part) const { return count(part) != 0; }
 
-  /// All lines as one text, for messages of failed tests.
+  /// All lines as one string, for the messages of failed tests.
   std::string text() const;
 
   void clear();

@@ -8,16 +8,16 @@
 
 namespace simba::testkit {
 
-/// Lets a test wait, in real time, until something that others change fulfils a condition.
+/// Lets a test wait, in real time, for a condition on something that other threads change.
 ///
-/// Threads: every function may be called from any thread at the same time.
+/// Threads: every function may be called concurrently from any thread.
 class ChangeSignal {
  public:
-  /// Whoever waits looks again. Call it after the change.
+  /// Makes waiters check again. Call it after the change.
   void changed();
 
-  /// Waits until `done()` holds, at most `limit`, and says whether it holds. `done` is called on
-  /// this thread with no lock held, at once and after every change.
+  /// Waits up to `limit` until `done()` is true, and returns whether it is. `done` is called on
+  /// this thread with no lock held, immediately and after every change.
   bool wait(const std::function<bool()>& done, std::chrono::milliseconds limit) const;
 
  private:

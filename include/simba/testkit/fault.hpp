@@ -4,26 +4,26 @@
 
 namespace simba::testkit {
 
-/// What befalls one request. Made by the functions below.
+/// What happens to a request. Created by the functions below.
 class Fault {
  public:
   enum class Kind { fail, swallow, lose_answer, hold_answer, hold_request };
 
-  /// Not carried out; answered with `error`.
+  /// Not executed; answered with `error`.
   static Fault fail(Error error);
   static Fault fail();  ///< with ErrorKind::unavailable
 
-  /// Not carried out, and no answer: a black hole. Answered "in doubt" by `mend` or `close`.
+  /// Not executed and not answered: a black hole. Answered with "in doubt" by `mend` or `close`.
   static Fault swallow();
 
-  /// Carried out, but the answer is `error` instead of the real one.
+  /// Executed, but answered with `error` instead of the real answer.
   static Fault lose_answer(Error error);
   static Fault lose_answer();  ///< with ErrorKind::in_doubt
 
-  /// Carried out, and the answer waits for `release_answers`.
+  /// Executed, but the answer is held until `release_answers`.
   static Fault hold_answer();
 
-  /// Waits for `release_requests` and is carried out only then.
+  /// Held until `release_requests`, and executed only then.
   static Fault hold_request();
 
   Kind kind() const noexcept { return kind_; }

@@ -9,23 +9,22 @@
 
 namespace simba::testkit {
 
-/// What a request to a store may be.
+/// The kinds of requests to a store.
 enum class Operation { acquire, guard, release, retrieve, watch };
 
 class FaultNotices;
 
-/// A store in front of another one that loses, delays and refuses as told. Without faults it passes
-/// everything on.
+/// A store that wraps another one and loses, delays or rejects requests as told. Without faults it
+/// passes everything on.
 ///
-/// A request meets the first fault of: the faults of its kind given by `next`, oldest first; the
-/// fault given by `every`. For `watch` any fault means the same: the subscription is made at
-/// `mend`.
+/// A request meets the oldest fault that `next` has set for its kind, otherwise the fault set by
+/// `every`. For `watch` every fault means the same: the subscription is made at `mend`.
 ///
-/// Threads: every function may be called from any thread at the same time. Handlers are called with
+/// Threads: every function may be called concurrently from any thread. Handlers are called with
 /// no lock held: inside the request, or inside the function that lets an answer or notice through.
-/// Errors: none of its own; InvalidArgumentError where the store to wrap is missing.
+/// Errors: none of its own, except InvalidArgumentError if the store to wrap is null.
 /// Lifetime: each request is answered exactly once, at the latest when this store is destroyed or
-/// closed. A held handler that holds this store keeps it alive: then it takes a `close`.
+/// closed. A held handler that owns a reference to this store keeps it alive: call `close` then.
 class FaultStore final : public engine::LeaseStore {
  public:
   explicit FaultStore(std::shared_ptr<engine::LeaseStore> store);
@@ -35,30 +34,29 @@ class FaultStore final : public engine::LeaseStore {
 
   // ---- single requests ----
 
-  /// The next `times` requests of this kind meet `fault`. Calls add up: after those of this call
-  /// come those of the next one.
+  /// The next `times` requests of this kind meet `fault`. Calls accumulate, in order.
   void next(Operation operation, const Fault& fault, std::size_t times = 1);
 
   // ---- the whole connection ----
 
-  /// Every request meets `fault` from now on; an answer that is under way meets it too.
+  /// Every request meets `fault` from now on; so does an answer on its way.
   void every(const Fault& fault);
 
-  /// The store is out of reach: requests fail as unavailable, notices are lost.
+  /// The store is unreachable: requests fail as unavailable, notices are lost.
   void cut();
 
-  /// The store is out of reach and nobody notices: requests are swallowed, notices are lost.
+  /// The store is unreachable and nobody notices: requests are swallowed, notices are lost.
   void black_hole();
 
   /// Nothing moves: requests and notices are held.
   void freeze();
 
-  /// Ends all faults, then settles what is open: delivers held answers, answers "in doubt" what was
-  /// swallowed, delivers held notices, makes the subscriptions that are missing, and carries out
-  /// held requests. Lost notices stay lost.
+  /// Ends all faults, then settles what is open: delivers held answers, answers swallowed requests
+  /// with "in doubt", delivers held notices, makes missing subscriptions, and executes held
+  /// requests. Lost notices stay lost.
   void mend();
 
-  /// Answers "in doubt" all that is open, and refuses every later request as unavailable.
+  /// Answers all open requests with "in doubt", and every later request with unavailable.
   void close();
 
   // ---- what is held ----
@@ -69,7 +67,7 @@ class FaultStore final : public engine::LeaseStore {
   std::size_t release_answers(Order order = Order::oldest_first,
                               std::size_t at_most = static_cast<std::size_t>(-1));
 
-  /// Carries out requests held so far, at most `at_most`, and answers them. Returns how many.
+  /// Executes requests held so far, at most `at_most`, and answers them. Returns how many.
   std::size_t release_requests(Order order = Order::oldest_first,
                                std::size_t at_most = static_cast<std::size_t>(-1));
 
@@ -83,15 +81,15 @@ class FaultStore final : public engine::LeaseStore {
   /// Lets notices through again, those held first.
   void pass_notices();
 
-  /// Sends a notice of the test's own to everyone who watches `mutex`. No fault applies to it.
+  /// Sends a notice to everyone who watches `mutex`. No fault applies to it.
   void notify(const std::string& mutex, const engine::Notice& notice);
 
   // ---- what happened ----
 
-  /// How many requests of this kind were made, whatever became of them.
+  /// How many requests of this kind were made, whatever happened to them.
   std::size_t count(Operation operation) const;
 
-  /// How many notices the store behind has sent, whatever became of them.
+  /// How many notices the wrapped store has sent, whatever happened to them.
   std::size_t notices() const;
 
   // ---- LeaseStore ----

@@ -7,13 +7,13 @@
 
 namespace simba::testkit {
 
-/// A clock that stands still until it is told to go on.
+/// A clock that stands still until it is advanced.
 ///
-/// Threads: every function may be called from any thread at the same time.
-/// Errors: InvalidArgumentError where a call would turn the clock back; nothing is changed then.
+/// Threads: every function may be called concurrently from any thread.
+/// Errors: InvalidArgumentError if a call would turn the clock back; nothing changes then.
 class ManualClock final : public Clock {
  public:
-  /// Well after `LocalTime{}`, so that "an hour ago" is a moment too.
+  /// Well after `LocalTime{}`, so that "an hour ago" can be represented.
   static constexpr LocalTime default_start{std::chrono::hours{24}};
 
   explicit ManualClock(LocalTime start = default_start) noexcept;
@@ -24,7 +24,7 @@ class ManualClock final : public Clock {
 
   void set(LocalTime moment);
 
-  /// As `set`, but does nothing where that moment is past already.
+  /// Like `set`, but does nothing if that time has passed.
   void set_at_least(LocalTime moment) noexcept;
 
  private:

@@ -12,10 +12,10 @@ namespace simba::testkit {
 
 /// An executor that runs nothing until it is told to.
 ///
-/// Threads: every function may be called from any thread at the same time. A task runs on the
+/// Threads: every function may be called concurrently from any thread. A task runs on the
 /// thread that calls `run_one` or `run_all`, with no lock held, and may itself run further tasks.
-/// Errors: what a task throws comes out of the call that ran it; the task is gone then.
-/// Lifetime: what is queued at the end is destroyed without being run.
+/// Errors: what a task throws is rethrown by the call that ran it; the task is gone then.
+/// Lifetime: tasks still queued at destruction are not run.
 class ManualExecutor final : public Executor {
  public:
   ManualExecutor() = default;
@@ -25,16 +25,17 @@ class ManualExecutor final : public Executor {
 
   void execute(std::function<void()> task) override;
 
-  /// True on the thread that made the executor, so that a call that waits there for a task runs it.
+  /// True on the thread that created the executor, so that a call that waits there for a task runs
+  /// it.
   bool running_in_this_thread() const noexcept override;
 
-  /// Runs the oldest task and says whether there was one.
+  /// Runs the oldest task and returns whether there was one.
   bool run_one();
 
-  /// Runs tasks, also those that are added meanwhile, until none is left. Returns how many.
+  /// Runs tasks, including those added meanwhile, until none is left. Returns how many.
   std::size_t run_all();
 
-  /// Destroys what is queued without running it. Returns how many tasks that were.
+  /// Drops all queued tasks without running them. Returns how many.
   std::size_t discard();
 
   /// How many tasks are queued.

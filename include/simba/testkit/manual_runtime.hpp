@@ -17,17 +17,17 @@ namespace simba::testkit {
 /// it, in the same order in every run.
 ///
 /// A task or timer function runs when a function below is called, and while a blocking call of
-/// Simba waits: `locker.acquire(5s)` runs what is ready and moves virtual time on until it has its
-/// answer or the five seconds are over.
+/// Simba waits: `locker.acquire(5s)` runs what is ready and advances virtual time until it has its
+/// answer or the five seconds have passed.
 ///
-/// "Ready" is every queued task, and every timer that is due by the clock. Loss signals come first,
+/// "Ready" means every queued task and every timer that is due. Loss signals come first,
 /// then callbacks, then work, then timers.
 ///
-/// Threads: one thread drives it, the one that made it. Tasks, timers and log lines may be added
-/// from any thread. Errors: std::logic_error where something would wait for ever, or never comes to
-/// rest (more than `runaway_limit` steps at one moment of virtual time). Lifetime: make it before
-/// the services that use it. Its parts live on while something holds `runtime()`; what is still
-/// queued when it is destroyed does not run.
+/// Threads: only the thread that created it drives it. Tasks, timers and log lines may be added
+/// from any thread. Errors: std::logic_error if something would wait forever, or never settles
+/// (more than `runaway_limit` steps at one point of virtual time). Lifetime: create it before the
+/// services that use it. Its parts live as long as `runtime()` is referenced; tasks still queued at
+/// destruction do not run.
 class ManualRuntime {
  public:
   static constexpr std::size_t runaway_limit = 1'000'000;
@@ -37,7 +37,7 @@ class ManualRuntime {
   ManualRuntime& operator=(const ManualRuntime&) = delete;
   ~ManualRuntime();
 
-  /// To hand to factories. The same object every time.
+  /// The runtime to pass to factories; always the same object.
   const std::shared_ptr<const Runtime>& runtime() const noexcept { return runtime_; }
 
   LocalTime now() const noexcept;
@@ -48,12 +48,12 @@ class ManualRuntime {
   /// Runs what is ready until nothing is. Time stands still. Returns the number of steps.
   std::size_t run_ready();
 
-  /// Moves time on by `span`, stopping at each timer on the way to fire it and to run what is
-  /// ready. Throws InvalidArgumentError where `span` is negative.
+  /// Advances time by `span`, stopping at each timer on the way to fire it and to run what is
+  /// ready. Throws InvalidArgumentError if `span` is negative.
   void advance(std::chrono::nanoseconds span);
 
-  /// Runs what is ready and moves time on, step by step, until `done()` holds, at most `limit` of
-  /// virtual time. Says whether `done()` holds.
+  /// Runs what is ready and advances time, step by step, until `done()` is true, for at most
+  /// `limit` of virtual time. Returns whether `done()` is true.
   bool run_until(const std::function<bool()>& done, std::chrono::nanoseconds limit);
 
   ManualClock& clock() const noexcept;

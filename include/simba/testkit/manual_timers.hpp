@@ -7,13 +7,13 @@
 
 namespace simba::testkit {
 
-/// Timers that fire only when told to. They look at no clock.
+/// Timers that fire only when told to, without a clock.
 ///
-/// Threads: every function may be called from any thread at the same time. A timer's function runs
-/// on the thread that calls `fire_next`, with no lock held. It may arm, cancel, make and destroy
-/// any timer, its own too. Errors: what a timer's function throws comes out of `fire_next`.
-/// Lifetime: a timer may outlive the service that made it. Once a timer is cancelled or destroyed
-/// its function is not called again.
+/// Threads: every function may be called concurrently from any thread. A timer's function runs
+/// on the thread that calls `fire_next`, with no lock held. It may arm, cancel, create and destroy
+/// any timer, including its own. Errors: what a timer's function throws is rethrown by `fire_next`.
+/// Lifetime: a timer may outlive the service that created it. Once a timer is cancelled or
+/// destroyed its function is not called again.
 class ManualTimers final : public TimerService {
  public:
   ManualTimers();
@@ -24,8 +24,8 @@ class ManualTimers final : public TimerService {
   /// When the next timer is due, or `never`.
   LocalTime next_due() const;
 
-  /// Fires the one timer that is due first, if that is not after `now`; of several with the same
-  /// due time the one that was armed first. Says whether there was one.
+  /// Fires the timer that is due first, if it is due by `now`; of several with the same due time,
+  /// the one that was armed first. Returns whether there was one.
   bool fire_next(LocalTime now);
 
  private:

@@ -15,17 +15,17 @@
 
 namespace simba::testkit {
 
-/// What a `RecordingContender` does beyond recording, each after the call was recorded. It may
-/// block and may throw: the service sees it as it would see any contender.
+/// Functions that a `RecordingContender` calls after recording a call. They may block and throw,
+/// like the callbacks of any contender.
 struct RecordingHooks {
   std::function<void(const MutexState&)> on_acquired;
   std::function<void(const MutexState&)> on_released;
   std::function<void(const ContentionEvent&)> on_event;
 };
 
-/// A contender that remembers every call it got, in order.
+/// A contender that records every call, in order.
 ///
-/// Threads: every function may be called from any thread at the same time. Hooks are called with no
+/// Threads: every function may be called concurrently from any thread. Hooks are called with no
 /// lock held.
 /// Lifetime: as for every contender, it outlives its service.
 class RecordingContender : public AbstractMutexContender {
@@ -66,19 +66,19 @@ class RecordingContender : public AbstractMutexContender {
 
   std::vector<ContentionEvent> events() const;
 
-  /// Who led, as this contender was told: the owner ids of all states, "" for nobody.
+  /// The owner ids of all states that this contender was told, "" for nobody.
   std::vector<std::string> owners() const;
 
-  /// How often a call began while another one still ran. A service never lets that happen, except
-  /// that a call may come from inside another one on the same thread.
+  /// How often a call started while another one was still running. A service never lets that
+  /// happen, except for a call from inside another one on the same thread.
   std::size_t overlaps() const noexcept { return overlaps_.load(); }
 
-  /// Wait in real time until so many were recorded, at most `limit`, and say whether they were.
+  /// Waits up to `limit`, in real time, until so many were recorded, and returns whether they were.
   bool wait_for_acquisitions(std::size_t at_least, std::chrono::milliseconds limit) const;
   bool wait_for_releases(std::size_t at_least, std::chrono::milliseconds limit) const;
 
-  /// Waits in real time until `done()` holds, at most `limit`, and says whether it holds. `done` is
-  /// called again after every recorded call.
+  /// Waits up to `limit`, in real time, until `done()` is true, and returns whether it is. `done`
+  /// is called again after every recorded call.
   bool wait_until(const std::function<bool()>& done, std::chrono::milliseconds limit) const;
 
   /// Forgets what was recorded.

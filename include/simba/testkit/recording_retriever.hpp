@@ -12,9 +12,9 @@
 
 namespace simba::testkit {
 
-/// An observer that remembers every state it was told, in order.
+/// An observer that records every state, in order.
 ///
-/// Threads: every function may be called from any thread at the same time.
+/// Threads: every function may be called concurrently from any thread.
 /// Lifetime: as for every retriever, it outlives its service.
 class RecordingRetriever final : public MutexRetriever {
  public:
@@ -35,12 +35,12 @@ class RecordingRetriever final : public MutexRetriever {
 
   std::size_t size() const;
 
-  /// Waits in real time until the newest state names this owner, at most `limit`, and says whether
+  /// Waits up to `limit`, in real time, until the newest state has this owner, and returns whether
   /// it does.
   bool wait_for_owner(const std::string& owner_id, std::chrono::milliseconds limit) const;
 
-  /// Waits in real time until `done()` holds, at most `limit`, and says whether it holds. `done` is
-  /// called again after every state.
+  /// Waits up to `limit`, in real time, until `done()` is true, and returns whether it is. `done`
+  /// is called again after every state.
   bool wait_until(const std::function<bool()>& done, std::chrono::milliseconds limit) const;
 
   /// Forgets what was recorded.

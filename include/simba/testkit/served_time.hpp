@@ -8,12 +8,12 @@
 
 namespace simba::testkit {
 
-/// A clock for bounds on the code under test: it counts the milliseconds that a thread of its own
-/// could sleep, one by one. It is never ahead of real time, runs with it on a machine that has time
-/// for us, and all but stands still while the machine lets nobody run. So a stall of the machine
-/// breaks no bound, and a needless wait in the code still does.
+/// A clock for checking time bounds of the code under test: a thread sleeps one millisecond at a
+/// time and counts. It is never ahead of real time, keeps up with it on an idle machine, and almost
+/// stops while the machine is overloaded. So a stall of the machine does not violate a bound, but a
+/// needless wait in the code still does.
 ///
-/// Threads: `now` may be called from any thread at the same time.
+/// Threads: `now` may be called concurrently from any thread.
 class ServedTime {
  public:
   ServedTime()
@@ -26,12 +26,12 @@ class ServedTime {
   ServedTime(const ServedTime&) = delete;
   ServedTime& operator=(const ServedTime&) = delete;
 
-  /// Since it was made.
+  /// The time since it was created.
   std::chrono::milliseconds now() const noexcept {
     return std::chrono::milliseconds{milliseconds_.load()};
   }
 
-  /// What a call takes.
+  /// How long a call takes.
   template <typename Call>
   static std::chrono::milliseconds taken_by(Call call) {
     const ServedTime time;

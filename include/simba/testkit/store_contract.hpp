@@ -14,35 +14,35 @@
 
 namespace simba::testkit {
 
-/// What a store can do beyond the contract that binds all of them. Tests that need what a store
-/// does not claim are skipped, and the skip is reported.
+/// Optional capabilities of a store, beyond the contract that all stores fulfil. Tests that need a
+/// capability that the store does not claim are skipped, and the skip is reported.
 enum class Capability {
   separate_processes,  ///< contenders of different processes reach the same store
   cut_off,             ///< `make_cuttable_factory` can cut one factory off the store
   prompt_hand_over,    ///< a release reaches a waiter in about `StoreUnderTest::hand_over`
-  fair_hand_over,      ///< waiters get the mutex in the order in which they came
-  slashes_in_names,    ///< names may hold '/'; without it they must be refused
-  exact_names,         ///< names that differ in case, accent or trailing space alone are different
-  duplicate_ids,       ///< of two contenders that use one id at the same time, one notices
+  fair_hand_over,      ///< waiters get the mutex in the order of arrival
+  slashes_in_names,    ///< names may contain '/'; without this capability they must be rejected
+  exact_names,         ///< names that differ only in case, accents or trailing spaces are different
+  duplicate_ids,       ///< of two contenders that use the same id concurrently, one notices
 };
 
-/// The capability in words, e.g. "prompt hand-over".
+/// A description of the capability, e.g. "prompt hand-over".
 std::string_view to_string(Capability capability) noexcept;
 
-/// A factory whose way to the store can be cut: no request gets through and no answer and no notice
-/// comes back. To the store that is a crash.
+/// A factory whose connection to the store can be cut: no request gets through, and no answer or
+/// notice comes back. To the store this looks like a crash.
 struct CuttableFactory {
   std::unique_ptr<MutexServiceFactory> factory;
   std::function<void()> cut;
   std::function<void()> mend;
 };
 
-/// Such a factory over any lease store.
+/// Creates such a factory over any lease store.
 CuttableFactory make_cuttable_factory(std::shared_ptr<engine::LeaseStore> store,
                                       std::shared_ptr<const Runtime> runtime,
                                       const engine::ContentionOptions& options);
 
-/// A store and what its contract tests need to know of it.
+/// A store, and what its contract tests need to know about it.
 struct StoreUnderTest {
   using MakeFactory = std::function<std::unique_ptr<MutexServiceFactory>(
       const std::string& location, const engine::ContentionOptions& options)>;
@@ -55,51 +55,53 @@ struct StoreUnderTest {
   std::set<Capability> capabilities;
   NameLimits name_limits;
 
-  /// Whether the store says that it cannot keep such a name although it is within the limits; it
-  /// must then be refused when a service is made. Empty: it keeps them all.
+  /// Whether the store does not accept a name that is within the limits; creating a service with it
+  /// must then fail. Empty: it accepts all of them.
   std::function<bool(std::string_view mutex)> refuses_mutex;
   std::function<bool(std::string_view contender_id)> refuses_contender_id;
 
-  /// Optional. Starts what the store needs (a server, a directory) and tells where it is. Called at
-  /// most once a process, before the first test that runs; not when tests are listed, and not in
-  /// the processes that tests start.
+  /// Optional. Starts what the store needs (a server, a directory) and returns its location. Called
+  /// at most once per process, before the first test that runs; not when tests are listed, and not
+  /// in the processes that tests start.
   std::function<std::string()> set_up;
 
-  /// Makes a factory. All factories of one location reach the same store, also those of other
-  /// processes if the store claims that. Every option is honoured, as far as the store knows it.
+  /// Creates a factory. All factories with the same location share a store, including those of
+  /// other processes if the store claims that. Every option that the store supports must be
+  /// honoured.
   MakeFactory make_factory;
 
   /// For `Capability::cut_off`, else empty.
   MakeCuttableFactory make_cuttable_factory;
 
   /// The lease of tests that wait for its end. The other tests use one eight times as long, or this
-  /// one where the store lacks prompt hand-over, so that a short stall of the machine fails none.
+  /// one if the store lacks prompt hand-over, so that they tolerate a short stall of the machine.
   std::chrono::milliseconds ttl{600};
   std::chrono::milliseconds transition{300};
   JitterBounds jitter{std::chrono::milliseconds{-50}, std::chrono::milliseconds{100}};
 
-  /// From the end of `on_released` to the beginning of the next `on_acquired`: the median of some
-  /// is within it, and none takes a second longer, which a busy machine may.
+  /// The time from the end of `on_released` to the start of the next `on_acquired`: the median of
+  /// several must be within it, and none may take more than a second longer, which allows for a
+  /// busy machine.
   std::chrono::milliseconds hand_over{200};
 
-  /// What a take-over after a crash may take beyond `engine::worst_cases`: for a store that ends
-  /// leases only at ticks of its own.
+  /// How much longer than `engine::worst_cases` a take-over after a crash may take, for a store
+  /// that ends leases only at its own ticks.
   std::chrono::milliseconds end_of_lease{0};
 
   /// Multiplies every lease, bound and deadline. Raise it for slow stores and machines; the
-  /// variable SIMBA_TEST_SCALE of the environment multiplies it once more.
+  /// environment variable SIMBA_TEST_SCALE multiplies it further.
   double scale = 1.0;
 };
 
-/// Registers the contract as GoogleTest tests, in the same order each time. Each test uses mutexes
-/// of its own, so they may run one by one, all together, and beside each other. For those with a
-/// main() of their own: tests that start processes are skipped, since they need `run_contract`.
+/// Registers the contract as GoogleTest tests, always in the same order. Each test uses its own
+/// mutexes, so they may run individually, together and in parallel. For programs with their own
+/// main(): tests that start processes are skipped, since they need `run_contract`.
 ///
-/// Throws InvalidArgumentError where `store` is incomplete or contradicts itself.
+/// Throws InvalidArgumentError if `store` is incomplete or inconsistent.
 void register_store_contract(StoreUnderTest store);
 
-/// The whole of a main(): initialises GoogleTest, registers, runs, and lists at the end which
-/// capabilities were skipped. The same program is started by the tests that need processes.
+/// A complete main(): initialises GoogleTest, registers and runs the tests, and finally lists the
+/// skipped capabilities. Tests that need processes start the same program again.
 int run_contract(int argc, char** argv, StoreUnderTest store);
 
 }  // namespace simba::testkit
