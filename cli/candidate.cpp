@@ -35,6 +35,10 @@ void Candidate::on_event(const ContentionEvent& event) {
     const std::lock_guard lock{mutex_};
     if (failed != nullptr) {
       news_.error = failed->error;
+      if (failed->namesake) {
+        news_.answered = true;
+        news_.owner = contender_id();
+      }
       if (failed->error.kind() == ErrorKind::duplicate_id) news_.duplicate_id = true;
     }
     if (lost != nullptr && lost->reason == LossReason::duplicate_id) news_.duplicate_id = true;

@@ -77,10 +77,13 @@ class WaitNotes {
   bool told_error_ = false;
 };
 
-Failure not_acquired(const Candidate& candidate, const Candidate::News& news, milliseconds limit) {
+Failure not_acquired(const Candidate& candidate, const Candidate::News& news,
+                     const WaitNotes& notes, milliseconds limit) {
   std::string text = fmt::format("mutex \"{}\" was not acquired", printable(candidate.mutex()));
   if (limit > 0ms) text += fmt::format(" within {}", to_text(limit));
   if (!news.owner.empty()) text += fmt::format("; {} owns it", printable(news.owner));
+  const bool namesake = news.error && news.owner == candidate.contender_id();
+  if (namesake && !notes.told_error()) text += fmt::format(": {}", news.error->what());
   return Failure{ExitCode::not_acquired, text};
 }
 
@@ -115,7 +118,7 @@ void check(const Candidate& candidate, const Candidate::News& news, const Patien
     throw Failure{ExitCode::unavailable,
                   fmt::format("the store has not answered within {}", to_text(*patience.limit))};
   }
-  throw not_acquired(candidate, news, *patience.limit);
+  throw not_acquired(candidate, news, notes, *patience.limit);
 }
 
 }  // namespace

@@ -95,7 +95,8 @@ void ContentionMachine::held_by_namesake(const Answered& event, LocalTime now, A
         .error = Error{ErrorKind::unavailable,
                        "the mutex is held under the same contender id [" + contender_id_ +
                            "] by a former life of this process, which will end, or by another "
-                           "process, which needs an id of its own"}});
+                           "process, which needs an id of its own"},
+        .namesake = true});
   }
   held_by_other(record, earliest(event.request.sent_at, record), now, actions);
   actions.observed = OwnerView{};

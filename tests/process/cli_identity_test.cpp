@@ -46,6 +46,34 @@ TEST_F(CliIdentity, ASecondRunWithTheSameIdNeverRunsItsCommand) {
   EXPECT_EQ(owner(), "twin");
 }
 
+TEST_F(CliIdentity, ASecondRunWithTheSameIdThatWaitsNoLongerNamesTheOwner) {
+  CliProgram first{script("echo runs; while :; do sleep 0.01; done", {"--id", "twin"})};
+  ASSERT_TRUE(first.says("runs"));
+  CliProgram second{script("echo runs", {"--id", "twin", "--timeout", "1s"})};
+  EXPECT_EQ(second.wait(), 75) << second.err();
+  EXPECT_EQ(second.out(), "");
+  EXPECT_THAT(second.err(), HasSubstr("held under the same contender id [twin]"));
+  EXPECT_THAT(second.err(), HasSubstr("was not acquired within 1 s; twin owns it"));
+}
+
+TEST_F(CliIdentity, ASecondRunWithTheSameIdThatAsksOnceSaysWhoHoldsIt) {
+  CliProgram first{script("echo runs; while :; do sleep 0.01; done", {"--id", "twin"})};
+  ASSERT_TRUE(first.says("runs"));
+  CliProgram second{script("echo runs", {"--id", "twin", "--timeout", "0"})};
+  EXPECT_EQ(second.wait(), 75) << second.err();
+  EXPECT_THAT(second.err(), HasSubstr("held under the same contender id [twin]"));
+}
+
+TEST_F(CliIdentity, ASecondRunWithTheSameIdWaitsUntilThatIsProven) {
+  // That takes one and a half leases: longer than a store that does not answer is tried.
+  const Words options{"--ttl", "3s", "--transition", "1s", "--id", "twin"};
+  CliProgram first{script("echo runs; while :; do sleep 0.01; done", options)};
+  ASSERT_TRUE(first.says("runs"));
+  CliProgram second{script("echo runs", options)};
+  EXPECT_EQ(second.wait(), 78) << second.err();
+  EXPECT_THAT(second.err(), HasSubstr("contender id [twin] is also used by another process"));
+}
+
 TEST_F(CliIdentity, ARunThatIsTakenOverEndsItsCommandAndSaysWhy) {
   CliProgram program{script("echo runs; while :; do sleep 0.01; done", as_twin())};
   ASSERT_TRUE(program.says("runs"));

@@ -13,6 +13,7 @@ namespace simba {
 /// `duplicate_id`: then it does not contend again until it is stopped and started.
 struct AcquireFailed {
   Error error;
+  bool namesake = false;  ///< the store has answered: the mutex is held under the same contender id
 };
 
 /// A renewal got no definite answer: its outcome is unknown, the mutex is not lost. The service

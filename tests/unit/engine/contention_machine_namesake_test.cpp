@@ -106,6 +106,7 @@ TEST(ContentionMachineNamesake, WhereTheStoreDoesNotLetItItWaitsAndSaysWhy) {
   EXPECT_FALSE(refused.send);
   ASSERT_NE(find_event<AcquireFailed>(refused), nullptr);
   EXPECT_EQ(find_event<AcquireFailed>(refused)->error.kind(), ErrorKind::unavailable);
+  EXPECT_TRUE(find_event<AcquireFailed>(refused)->namesake);
   EXPECT_EQ(refused.watching, Actions::Watching::begin);
   const Actions next = driver.tick_at_wake();
   ASSERT_TRUE(next.send);
