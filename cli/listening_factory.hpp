@@ -12,8 +12,8 @@ namespace simba::cli {
 /// Hears what the contenders of its services are told, before they are. Both functions come on the
 /// threads of the services and must be short.
 struct Listener {
-  std::function<void(const MutexContender&, const MutexState&)> on_change{};
-  std::function<void(const MutexContender&, const ContentionEvent&)> on_event{};
+  std::function<void(MutexContendService&, const MutexState&)> on_change{};
+  std::function<void(MutexContendService&, const ContentionEvent&)> on_event{};
 };
 
 /// Another factory's services with a listener, for those who are not the contender themselves, as

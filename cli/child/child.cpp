@@ -221,12 +221,13 @@ std::optional<Child::Event> Child::next() {
   return Event{.value = report.value,
                .leftovers = report.leftovers != 0,
                .forced = report.forced != 0,
+               .killed = report.killed != 0,
                .survivors = report.survivors != 0};
 }
 
 /// The kernel has killed CMD with its guardian; what else there is has become our child.
 Child::Event Child::end_unguarded() noexcept {
-  Event event{.value = SIGKILL, .forced = overdue_at_ != never, .unguarded = true};
+  Event event{.value = SIGKILL, .forced = overdue_at_ != never, .killed = true, .unguarded = true};
   // The guardian is gone, or about to be: nothing new comes from it.
   while (guardian_ > 0 && ::waitpid(guardian_, nullptr, 0) < 0 && errno == EINTR) {
   }

@@ -69,6 +69,7 @@ class Child {
     int value = 0;
     bool leftovers = false;  ///< it had left processes behind, which were ended
     bool forced = false;     ///< it was told to end, by `end()` or since its lease was over
+    bool killed = false;     ///< TERM was not enough for that; what it did may be unfinished
     bool unguarded = false;  ///< the guardian was killed; so the group was, too
     bool survivors = false;  ///< it has processes of other users, which could not be ended
   };

@@ -123,6 +123,7 @@ class Guardian {
   bool killing_ = false;
   bool leftovers_ = false;
   bool forced_ = false;
+  bool killed_ = false;
   bool survivors_ = false;
   Nanoseconds kill_at_ = forever;
   Nanoseconds look_closer_at_ = 0;
@@ -207,6 +208,7 @@ void Guardian::guard() noexcept {
           .value = status_,
           .leftovers = leftovers_ ? 1 : 0,
           .forced = forced_ ? 1 : 0,
+          .killed = killed_ ? 1 : 0,
           .survivors = survivors_ ? 1 : 0});
   tell_fate();
 }
@@ -370,7 +372,10 @@ void Guardian::look_at_clock() noexcept {
   const Nanoseconds present = now();
   if (ending_ && present >= kill_at_) {
     signal_group(SIGKILL);
-    if (!killing_) look_closer_at_ = 0;
+    if (!killing_) {
+      look_closer_at_ = 0;
+      killed_ = forced_ && !leftovers_;
+    }
     killing_ = true;
   }
   if (present >= lease_end()) end(plan_.kill_after.count());

@@ -36,6 +36,7 @@ struct Report {
   std::int32_t value = 0;
   std::int32_t leftovers = 0;  ///< `ended`: 1 where CMD left processes that had to be ended
   std::int32_t forced = 0;     ///< `ended`: 1 where CMD was told to end by order, lease or our end
+  std::int32_t killed = 0;     ///< `ended`: 1 where TERM was not enough for that
   std::int32_t survivors = 0;  ///< `ended`: 1 where processes of other users could not be ended
 };
 

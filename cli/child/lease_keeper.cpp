@@ -2,9 +2,13 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <poll.h>
+#include <unistd.h>
 
 #include <fmt/format.h>
 
+#include "cli/exit_codes.hpp"
+#include "cli/terminal/duration.hpp"
 #include "cli/terminal/printable.hpp"
 #include "simba/core/clock.hpp"
 
@@ -70,6 +74,36 @@ LocalTime LeaseKeeper::lease_end() { return known_ = std::max(known_, service_.l
 milliseconds until_next_look(LocalTime lease_end) {
   const auto left = std::chrono::ceil<milliseconds>(lease_end - make_system_clock()->now());
   return std::clamp(left / 2, milliseconds{1}, milliseconds{60'000});
+}
+
+void Withheld::keep(MutexContendService& service, std::string_view reason, Output& output) {
+  const LocalTime end = service.lease_until();
+  const auto left = service.lease_left();
+  service.let_lease_run_out();
+  until_ = std::max(end, make_system_clock()->now()) + margin_;
+  const std::string mutex = printable(service.contender().mutex());
+  output.note(left.count() > 0
+                  ? fmt::format("mutex \"{}\" is not given back: {}; its lease runs out in {}",
+                                mutex, reason, to_text(left))
+                  : fmt::format("mutex \"{}\" is lost: {}", mutex, reason),
+              {{"event", "not_released"},
+               {"mutex", service.contender().mutex()},
+               {"contender_id", service.contender_id()},
+               {"fencing_token", service.fencing_token()},
+               {"reason", reason},
+               {"lease_left_ms", std::chrono::duration_cast<milliseconds>(left).count()}});
+}
+
+void Withheld::wait() const {
+  while (make_system_clock()->now() < until_.load()) {
+    ::poll(nullptr, 0, static_cast<int>(until_next_look(until_).count()));
+  }
+}
+
+void Withheld::abandon(MutexContendService& service, std::string_view reason, Output& output) {
+  keep(service, reason, output);
+  wait();
+  ::_exit(to_int(ExitCode::not_released));
 }
 
 }  // namespace simba::cli

@@ -1,12 +1,15 @@
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "cli/child/child.hpp"
+#include "cli/terminal/output.hpp"
 #include "simba/core/mutex_contend_service.hpp"
 #include "simba/engine/contention_options.hpp"
 
@@ -46,6 +49,31 @@ class LeaseKeeper {
  private:
   const MutexContendService& service_;
   LocalTime known_{};
+};
+
+/// That a mutex is not given back, since what it protects may still be in use here.
+///
+/// Threads: every function may be called from any thread.
+class Withheld {
+ public:
+  explicit Withheld(const engine::ContentionPlan& plan) : margin_{plan.margin} {}
+
+  /// Lets the lease run out, where it is not over yet, and says why. For an `on_released`.
+  void keep(MutexContendService& service, std::string_view reason, Output& output);
+
+  /// Whether that was so.
+  explicit operator bool() const noexcept { return until_.load() > LocalTime::min(); }
+
+  /// Until the lease is over: a store that notices our end would let others in.
+  void wait() const;
+
+  /// For a callback that has not returned when its time was over. Does all that, and ends the
+  /// process with 79: what is stuck uses what a regular end would destroy.
+  [[noreturn]] void abandon(MutexContendService& service, std::string_view reason, Output& output);
+
+ private:
+  const std::chrono::milliseconds margin_;
+  std::atomic<LocalTime> until_{LocalTime::min()};
 };
 
 }  // namespace simba::cli

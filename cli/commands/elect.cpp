@@ -8,7 +8,6 @@
 #include <memory>
 #include <mutex>
 #include <optional>
-#include <poll.h>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -63,6 +62,7 @@ class Leader final : public AbstractMutexContender {
         hooks_{std::move(hooks)},
         drain_{drain},
         on_failure_{on_failure},
+        withheld_{plan_},
         life_{life},
         output_{output} {}
 
@@ -81,8 +81,10 @@ class Leader final : public AbstractMutexContender {
   /// True, once, after a hook for the acquisition that failed.
   bool wants_to_step_down() noexcept { return failed_.exchange(false); }
 
-  /// When the lease that was not given back is over; the past: it was given back.
-  LocalTime kept_until() const noexcept { return kept_until_.load(); }
+  /// True from an acquisition until its release is over, with the hooks of both.
+  bool leads() const noexcept { return leads_; }
+
+  Withheld& withheld() noexcept { return withheld_; }
 
   void notify_owner(const MutexState& state) override {
     life_.answered(*this, state);
@@ -94,6 +96,7 @@ class Leader final : public AbstractMutexContender {
   void on_event(const ContentionEvent& event) override { life_.note(*this, event); }
 
   void on_acquired(const MutexState& /*state*/) override {
+    leads_ = true;
     const std::string_view event = "acquired";
     LeaseKeeper keeper{*service_};
     bool well = call(event, [&] {
@@ -117,11 +120,15 @@ class Leader final : public AbstractMutexContender {
     const bool called = hooks_.on_released.has_value();
     const bool well = !called || call(event, [&] { return say_farewell(keeper, lost); });
     if (called && !lost && (!well || service_->lease_left() == 0s)) {
-      keep(well);
+      withheld_.keep(*service_,
+                     well ? "its lease was over before the hook for \"released\" was"
+                          : "the hook for \"released\" failed, so what it should end may still run",
+                     output_);
     } else {
       tell(event, fmt::format("{}: mutex \"{}\"", lost ? "lost" : "released", printable(mutex())));
     }
     if (!state.after().owner_id().empty()) tell_owner(state.after());
+    leads_ = false;
   }
 
  private:
@@ -202,26 +209,6 @@ class Leader final : public AbstractMutexContender {
     return run_attended(program(*hooks_.on_released, lost ? "lost" : "released"), attendance);
   }
 
-  /// What the mutex protects may still be in use here.
-  void keep(bool well) {
-    const LocalTime end = service_->lease_until();
-    const auto left = service_->lease_left();
-    service_->let_lease_run_out();
-    kept_until_ = std::max(end, make_system_clock()->now()) + plan_.margin;
-    const std::string_view reason =
-        well ? "its lease was over before the hook for \"released\" was"
-             : "the hook for \"released\" failed, so what it should end may still run";
-    output_.note(
-        left > 0s ? fmt::format("mutex \"{}\" is not given back: {}; its lease runs out in {}",
-                                printable(mutex()), reason, to_text(left))
-                  : fmt::format("mutex \"{}\" is lost: {}", printable(mutex()), reason),
-        {{"event", "not_released"},
-         {"mutex", mutex()},
-         {"contender_id", contender_id()},
-         {"fencing_token", service_->fencing_token()},
-         {"lease_left_ms", std::chrono::duration_cast<std::chrono::milliseconds>(left).count()}});
-  }
-
   /// True where the hook, if there is one, has done what it should. Otherwise that is told.
   bool call(std::string_view event, const std::function<std::optional<AttendedEnd>()>& run) {
     Json object{{"event", "hook"}, {"hook", event}, {"mutex", mutex()}};
@@ -284,11 +271,12 @@ class Leader final : public AbstractMutexContender {
   const Hooks hooks_;
   const std::chrono::milliseconds drain_;
   const OnFailure on_failure_;
+  Withheld withheld_;
   LongRunning& life_;
   Output& output_;
   MutexContendService* service_ = nullptr;
   std::atomic<bool> failed_{false};
-  std::atomic<LocalTime> kept_until_{LocalTime::min()};
+  std::atomic<bool> leads_{false};
   std::mutex mutex_;
   std::unique_ptr<Child> farewell_;  // changed by callbacks only, and under mutex_
 };
@@ -354,7 +342,7 @@ Examples:
             fmt::format("steps down, and contends again in {}", to_text(store.plan().lease())),
             {{"event", "steps_down"}, {"mutex", leader.mutex()}});
         service->stop();
-        if (leader.kept_until() > LocalTime::min()) return std::nullopt;
+        if (leader.leads() || leader.withheld()) return std::nullopt;
         contend_again = clock->now() + store.plan().lease();
       }
       if (clock->now() >= contend_again) {
@@ -364,12 +352,13 @@ Examples:
       return contend_again == never ? leader.look() : until_next_look(contend_again);
     });
     service->close();
-    if (leader.kept_until() == LocalTime::min()) return to_int(ExitCode::success);
-    // A store that notices our end would let others in.
-    while (clock->now() < leader.kept_until()) {
-      ::poll(nullptr, 0, static_cast<int>(until_next_look(leader.kept_until()).count()));
+    if (leader.leads()) {
+      leader.withheld().abandon(
+          *service,
+          "the hook for \"released\" was not called, or has not ended, in the time for it", output);
     }
-    return to_int(ExitCode::not_released);
+    leader.withheld().wait();
+    return to_int(leader.withheld() ? ExitCode::not_released : ExitCode::success);
   }
 
  private:

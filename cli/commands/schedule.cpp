@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "cli/child/attended.hpp"
+#include "cli/child/family.hpp"
 #include "cli/child/lease_keeper.hpp"
 #include "cli/child/signals.hpp"
 #include "cli/command.hpp"
@@ -35,6 +36,7 @@ class Worker {
         manager_{signals.manager()},
         kill_after_{kill_after(plan)},
         drain_{drain},
+        withheld_{plan},
         output_{output} {}
 
   /// The end of the command begins: CMD gets time to tidy up.
@@ -49,6 +51,7 @@ class Worker {
                 {"mutex", service.contender().mutex()},
                 {"contender_id", service.contender_id()},
                 {"fencing_token", service.fencing_token()}};
+    bool drains = false;
     try {
       const auto end = run_attended({.words = invocation_.words,
                                      .variables = variables_of(service),
@@ -59,8 +62,20 @@ class Worker {
                                     {.lease_end = [&] { return keeper.lease_end(); },
                                      .kill_after = kill_after_,
                                      .stop = stop,
-                                     .grace = [this] { return leaving_ ? drain_ : kill_after_; },
+                                     .grace =
+                                         [&] {
+                                           drains = leaving_;
+                                           return drains ? drain_ : kill_after_;
+                                         },
                                      .sender = [this] { return sender_.load(); }});
+      if (drains && end.child.killed && !end.child.survivors) {
+        killed_ =
+            service.lease_left() == 0s ? "its lease was over before CMD was, which was killed"
+            : end.child.unguarded
+                ? "the guardian process of CMD was killed, and CMD with it"
+                : fmt::format("CMD had not ended {} after TERM and was killed", to_text(drain_));
+      }
+      if (end.child.survivors) survivors_ = true;
       tell(end, std::move(object));
     } catch (const Failure& e) {
       object["exit_code"] = to_int(e.code());
@@ -73,12 +88,37 @@ class Worker {
     }
   }
 
+  /// Hears of every change of the owner, when CMD does not run.
+  void changed(MutexContendService& service, const MutexState& state) {
+    if (state.is_acquired(service.contender_id())) leads_by_ = &service;
+    if (!state.is_released(service.contender_id())) return;
+    if (leaving_ && has_survivors()) {
+      withheld_.keep(service, "processes of CMD that belong to another user still run", output_);
+    } else if (leaving_ && !killed_.empty()) {
+      withheld_.keep(service, killed_, output_);
+    }
+    leads_by_ = nullptr;
+  }
+
+  /// Not null from an acquisition until CMD has ended and the release begins.
+  MutexContendService* leads_by() const noexcept { return leads_by_; }
+
+  Withheld& withheld() noexcept { return withheld_; }
+
  private:
+  /// They have become our children when their guardian has ended.
+  bool has_survivors() const noexcept {
+    if (!survivors_) return false;
+    const Family family = look_at_family(-1, 0);
+    return family.foreign || !family.known;
+  }
+
   void tell(const AttendedEnd& attended, Json object) {
     const Child::Event& end = attended.child;
     const int code = exit_code_of_status(end.value);
     object["exit_code"] = code;
     object["ended"] = end.forced;
+    object["killed"] = end.killed;
     object["leftovers_ended"] = end.leftovers;
     if (end.survivors) {
       output_.note("processes of CMD that belong to another user could not be ended", object);
@@ -100,7 +140,12 @@ class Worker {
   const pid_t manager_;
   const std::chrono::milliseconds kill_after_;
   const std::chrono::milliseconds drain_;
+  Withheld withheld_;
   Output& output_;
+  // used by one run or callback at a time
+  std::string killed_;      // why CMD was killed while we were leaving; empty: it was not
+  bool survivors_ = false;  // a run has left processes of another user, which may have ended since
+  std::atomic<MutexContendService*> leads_by_{nullptr};
   std::atomic<bool> leaving_{false};
   std::atomic<Child::Sender> sender_{Child::Sender::anyone};
 };
@@ -129,7 +174,9 @@ class ScheduleCommand final : public Command {
         R"(Start it on as many hosts as you like: the one that owns the mutex runs CMD, and when it is gone
 another takes over. CMD's failures are reported, and the schedule goes on. When the mutex is lost,
 CMD is ended before anyone else can own it. INT and TERM end CMD, then simba, with exit code 0: CMD
-gets TERM, and KILL after --drain. Until it is gone the mutex is kept.
+gets TERM, and KILL after --drain. Until it is gone the mutex is kept. If it had to be killed, or has
+processes of another user, which cannot be, the mutex is not given back: simba waits until the lease
+has run out, and ends with 79.
 
 Examples:
   simba schedule -b redis://10.0.0.5 -m cleanup --every 30s -- ./sweep --all
@@ -152,16 +199,17 @@ Examples:
     Signals signals{Signals::Orphans::reaped};  // before any thread
     const Store store{invocation.options, Store::Talk::warnings, drain + time_to_kill};
     LongRunning life;
+    Worker worker{invocation, signals, store.plan(), drain, output};
     ListeningFactory factory{
         store.factory(),
         {.on_change =
-             [&](const MutexContender& contender, const MutexState& state) {
-               life.answered(contender, state);
-               tell(output, contender, state);
+             [&](MutexContendService& service, const MutexState& state) {
+               life.answered(service.contender(), state);
+               tell(output, service.contender(), state);
+               worker.changed(service, state);
              },
-         .on_event = [&](const MutexContender& contender,
-                         const ContentionEvent& event) { life.note(contender, event); }}};
-    Worker worker{invocation, signals, store.plan(), drain, output};
+         .on_event = [&](MutexContendService& service,
+                         const ContentionEvent& event) { life.note(service.contender(), event); }}};
     const Scheduler* self = nullptr;
     Scheduler scheduler{
         mutex,
@@ -174,7 +222,11 @@ Examples:
     life.wait_for_end(signals);
     worker.leave(signals.from_manager() ? Child::Sender::manager : Child::Sender::anyone);
     scheduler.close();
-    return to_int(ExitCode::success);
+    if (auto* const service = worker.leads_by()) {
+      worker.withheld().abandon(*service, "CMD has not ended although it was killed", output);
+    }
+    worker.withheld().wait();
+    return to_int(worker.withheld() ? ExitCode::not_released : ExitCode::success);
   }
 
  private:

@@ -106,9 +106,46 @@ TEST_F(CliSchedule, TheCommandMayTakeLongerThanTheLeaseToTidyUpAndNobodyElseRuns
   EXPECT_THAT(support::content_of(diary), testing::StartsWith("tidy\nnext\n")) << first.err();
 }
 
+TEST_F(CliSchedule, WhenTheCommandHasToBeKilledAnotherRunsItOnlyOnceTheLeaseHasRunOut) {
+  CliProgram first{schedule("trap '' TERM; echo cmd $$; while :; do sleep 0.01; done",
+                            with_short_lease({"--id", "first", "--drain", "100ms"}))};
+  const pid_t command = first.number("cmd");
+  CliProgram second{schedule("echo run", with_short_lease({"--json"}))};
+  ASSERT_TRUE(second.notes("following"));
+  first.signal(SIGTERM);
+  ASSERT_TRUE(first.notes(
+      "simba: mutex \"m\" is not given back: CMD had not ended 100 ms after TERM and was "
+      "killed; its lease runs out in "));
+  EXPECT_FALSE(support::is_alive(command));
+  EXPECT_EQ(owner(), "first");
+  EXPECT_EQ(first.wait(), 79) << first.err();
+  EXPECT_TRUE(has_run(second, 1));
+}
+
+TEST_F(CliSchedule, AKilledCommandIsToldAsAnObjectToo) {
+  CliProgram program{schedule("trap '' TERM; echo cmd $$; while :; do sleep 0.01; done",
+                              with_short_lease({"--json", "--drain", "100ms"}))};
+  program.number("cmd");
+  program.signal(SIGTERM);
+  EXPECT_EQ(program.wait(), 79) << program.err();
+  EXPECT_THAT(program.err(), HasSubstr("\"killed\":true"));
+  EXPECT_THAT(program.err(), HasSubstr("\"event\":\"not_released\",\"mutex\":\"m\""));
+}
+
+TEST_F(CliSchedule, AMutexThatIsLostBeforeTheCommandHasEndedIsNoSuccess) {
+  CliProgram program{
+      schedule("trap '' TERM; echo cmd $$; while :; do sleep 0.01; done", with_short_lease())};
+  const pid_t command = program.number("cmd");
+  program.signal(SIGTERM);
+  evict();
+  EXPECT_EQ(program.wait(), 79) << program.err();
+  EXPECT_FALSE(support::is_alive(command));
+  EXPECT_THAT(program.err(), HasSubstr("mutex \"m\" is lost: its lease was over before CMD was"));
+}
+
 TEST_F(CliSchedule, AManagerThatSignalsAllOfItsProcessesEndsTheCommandWithOneSignal) {
   CliProgram program{schedule("trap 'echo term' TERM; echo cmd $$; while :; do sleep 0.01; done",
-                              {"--drain", "1s"}),
+                              with_short_lease({"--drain", "1s"})),
                      {{"MANAGERPID", std::to_string(::getpid())}}};
   const pid_t command = program.number("cmd");
   const pid_t guardian = support::children_of(program.process()).at(0);
@@ -116,7 +153,7 @@ TEST_F(CliSchedule, AManagerThatSignalsAllOfItsProcessesEndsTheCommandWithOneSig
   ::kill(guardian, SIGTERM);
   ASSERT_TRUE(program.says("term"));
   program.signal(SIGTERM);
-  EXPECT_EQ(program.wait(), 0) << program.err();  // CMD was killed, long after a second TERM
+  EXPECT_EQ(program.wait(), 79) << program.err();  // CMD was killed, long after a second TERM
   EXPECT_EQ(program.out(), "cmd " + std::to_string(command) + "\nterm\n");
 }
 
@@ -136,6 +173,58 @@ TEST_F(CliSchedule, EndsWhenTheStoreRefusesIt) {
                       "redis://nobody:wr0ng@" + location.host + ":" + std::to_string(location.port),
                       "-m", "m", "--every", "1s", "--", "true"}};
   EXPECT_EQ(program.wait(), 77) << program.err();
+}
+
+/// A simba that may start processes of another user, but not signal them.
+struct CliScheduleAndAnotherUser : CliSchedule {
+  void SetUp() override {
+    if (::geteuid() != 0) GTEST_SKIP() << "only root may become another user";
+  }
+  ~CliScheduleAndAnotherUser() override {
+    if (theirs > 0) ::kill(theirs, SIGKILL);
+  }
+
+  /// `text` runs the process of another user by `they`; it prints its number after "theirs".
+  Words limited(const std::string& text, Words options) const {
+    options = with_short_lease(options);
+    options.insert(options.end(), {"--every", "1h", "--", "sh", "-c",
+                                   "they() { exec setpriv --reuid=65534 --clear-groups sh -c "
+                                   "'echo theirs $$; exec sleep 600'; }; " +
+                                       text});
+    Words words{"--bounding-set=-kill", "--inh-caps=-kill", SIMBA_TEST_COMMAND};
+    for (const auto& word : line("schedule", options)) words.push_back(word);
+    return words;
+  }
+
+  pid_t theirs = 0;
+};
+
+TEST_F(CliScheduleAndAnotherUser, WhatCanNotBeKilledKeepsTheMutexFromBeingGivenBack) {
+  CliProgram program{CliProgram::Any::program, "setpriv",
+                     limited("they", {"--id", "first", "--drain", "100ms"})};
+  theirs = program.number("theirs");
+  program.signal(SIGTERM);
+  ASSERT_TRUE(
+      program.notes("mutex \"m\" is not given back: processes of CMD that belong to another "
+                    "user still run; its lease runs out in "));
+  EXPECT_EQ(owner(), "first");
+  EXPECT_EQ(program.wait(), 79) << program.err();
+  EXPECT_TRUE(support::is_alive(theirs));
+}
+
+TEST_F(CliScheduleAndAnotherUser, WhatAnEarlierRunHasLeftKeepsItTooWhileItIsThere) {
+  for (const bool ends : {false, true}) {
+    CliProgram program{CliProgram::Any::program, "setpriv", limited("they &", {})};
+    theirs = program.number("theirs");
+    ASSERT_TRUE(program.notes("processes of CMD that belong to another user could not be ended"));
+    if (ends) {
+      ::kill(theirs, SIGKILL);
+      ASSERT_TRUE(support::eventually([&] { return !support::is_alive(theirs); }));
+    }
+    program.signal(SIGTERM);
+    EXPECT_EQ(program.wait(), ends ? 0 : 79) << program.err();
+    ::kill(theirs, SIGKILL);
+  }
 }
 
 }  // namespace
