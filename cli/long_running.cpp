@@ -50,9 +50,13 @@ void LongRunning::wait_for_end(Signals& signals, const Look& look) {
         return;
       }
     }
-    const std::lock_guard lock{mutex_};
-    if (refusal_) throw Failure{*refusal_};
+    check();
   }
+}
+
+void LongRunning::check() {
+  const std::lock_guard lock{mutex_};
+  if (refusal_) throw Failure{*refusal_};
 }
 
 }  // namespace simba::cli

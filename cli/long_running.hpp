@@ -18,7 +18,7 @@ namespace simba::cli {
 /// before it has let us in even once (a wrong password does not get right by waiting), or since the
 /// owner is a simba that we run inside, or since another process uses the same contender id.
 ///
-/// Threads: `answered` and `failed` may be called from any thread.
+/// Threads: `answered` and `note` may be called from any thread.
 class LongRunning {
  public:
   /// The store knows us, and says who owns the mutex.
@@ -38,6 +38,9 @@ class LongRunning {
   /// HUP or QUIT came, or when `look` wants it.
   void wait_for_end(
       Signals& signals, const Look& look = [] { return std::chrono::milliseconds{60'000}; });
+
+  /// Throws Failure where we could not have gone on: that may have come at the end only.
+  void check();
 
  private:
   const WakeUp wake_up_;

@@ -358,6 +358,7 @@ Examples:
           "the hook for \"released\" was not called, or has not ended, in the time for it", output);
     }
     leader.withheld().wait();
+    life.check();
     return to_int(leader.withheld() ? ExitCode::not_released : ExitCode::success);
   }
 

@@ -226,6 +226,7 @@ Examples:
       worker.withheld().abandon(*service, "CMD has not ended although it was killed", output);
     }
     worker.withheld().wait();
+    life.check();
     return to_int(worker.withheld() ? ExitCode::not_released : ExitCode::success);
   }
 

@@ -89,6 +89,28 @@ TEST_F(CliIdentity, ACandidateThatIsTakenOverEndsInsteadOfTakingTurns) {
   expect_loud_end(program);
 }
 
+TEST_F(CliIdentity, ACandidateThatIsTakenOverWhileItsLastHookRunsSaysSoToo) {
+  CliProgram program{line("elect", as_twin({"--on-released", "echo hook; exec sleep 600"}))};
+  ASSERT_TRUE(program.says("leads"));
+  program.signal(SIGTERM);
+  ASSERT_TRUE(program.says("hook"));
+  take_over();
+  expect_loud_end(program);
+}
+
+TEST_F(CliIdentity, AScheduleThatIsTakenOverWhileItsCommandEndsSaysSoToo) {
+  Words words = line("schedule", as_twin({"--every", "1h"}));
+  words.insert(words.end(), {"--", "sh", "-c",
+                             "trap 'echo ending; sleep 600' TERM; echo runs; "
+                             "while :; do sleep 0.01; done"});
+  CliProgram program{words};
+  ASSERT_TRUE(program.says("runs"));
+  program.signal(SIGTERM);
+  ASSERT_TRUE(program.says("ending"));
+  take_over();
+  expect_loud_end(program);
+}
+
 TEST_F(CliIdentity, AScheduleThatIsTakenOverEndsInsteadOfTakingTurns) {
   Words words = line("schedule", as_twin({"--every", "10ms"}));
   words.insert(words.end(), {"--", "echo", "runs"});
