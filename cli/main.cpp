@@ -5,7 +5,6 @@
 #include <exception>
 #include <string>
 #include <string_view>
-#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -76,13 +75,11 @@ int usage_error(Output& output, const std::string& message, const std::string& c
 
 /// A result that nobody can read is no success.
 int checked(int code, Output& output) {
-  if (output.failure() == 0 || code != to_int(ExitCode::success)) return code;
-  const int failed = to_int(ExitCode::internal);
-  output.error(
-      "cannot write to standard output: " + std::generic_category().message(output.failure()) +
-          "; is there room where it goes to?",
-      failed);
-  return failed;
+  const std::string missing = output.finish();
+  if (missing.empty()) return code;
+  if (code == to_int(ExitCode::success)) code = to_int(ExitCode::internal);
+  output.error(missing, code);
+  return code;
 }
 
 /// Which store it is, and what to do, where that was not said.
@@ -105,7 +102,7 @@ int perform(Command& command, const std::string& name, const Invocation& invocat
     return to_int(code);
   };
   try {
-    return checked(command.run(invocation, output), output);
+    return command.run(invocation, output);
   } catch (const UsageError& e) {
     return usage_error(output, e.what(), name);
   } catch (const Failure& e) {
@@ -164,7 +161,7 @@ int run_program(int argc, char** argv) {
         invocation.options.config.value_or(""));
     output.note(text, {{"event", "config_passed_over"}, {"message", text}});
   }
-  return perform(*chosen->command, name, invocation, output);
+  return checked(perform(*chosen->command, name, invocation, output), output);
 }
 
 }  // namespace

@@ -103,6 +103,7 @@ void Withheld::wait() const {
 void Withheld::abandon(MutexContendService& service, std::string_view reason, Output& output) {
   keep(service, reason, output);
   wait();
+  output.finish();
   ::_exit(to_int(ExitCode::not_released));
 }
 

@@ -323,6 +323,7 @@ Examples:
     invocation.options.need_mutex();
     const auto drain = parse_duration(drain_, "--drain");
     Signals signals{Signals::Orphans::reaped};  // before any thread
+    output.queue_results();
     // A hook for the acquisition may have to end first.
     const Store store{invocation.options, Store::Talk::warnings,
                       patience_with_hook + drain + time_to_kill};

@@ -156,6 +156,7 @@ Examples:
     const auto configuration = invocation.options.load();
     Watch watch{configuration, invocation.options, output};
     watch.look();
+    output.queue_results();  // from here on a signal counts for more than a slow reader
     std::array<pollfd, 2> files{{{signals.file(), POLLIN, 0}, {STDOUT_FILENO, 0, 0}}};
     for (;;) {
       const int ready = ::poll(files.data(), files.size(), static_cast<int>(look_interval.count()));
@@ -167,7 +168,7 @@ Examples:
         }
       }
       if (ready > 0 && !has_reader(files[1])) return to_int(ExitCode::success);
-      if (output.failure() != 0) return to_int(ExitCode::success);  // main says why
+      if (output.failed()) return to_int(ExitCode::success);  // main says why
       if (ready == 0) watch.look_again();
     }
   }

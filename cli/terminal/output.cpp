@@ -34,6 +34,11 @@ int write_all(int file, std::string_view text) {
   return 0;
 }
 
+void write_to_output(std::string_view text, std::atomic<int>& failure) {
+  const int error = write_all(STDOUT_FILENO, text);
+  if (error != 0 && error != EPIPE) failure = error;
+}
+
 /// Standard error. A line of level info is written as it is; any other is the queue's own.
 class ErrorStream final : public Logger {
  public:
@@ -55,8 +60,25 @@ class ErrorStream final : public Logger {
   const Output::Form form_;
 };
 
-/// How long a note may take that comes before what others write. Longer, it is left to itself.
+/// Standard output. What the queue itself has to say is asked for at the end.
+class ResultStream final : public Logger {
+ public:
+  explicit ResultStream(std::shared_ptr<std::atomic<int>> failure) : failure_{std::move(failure)} {}
+
+  bool enabled(LogLevel /*level*/) const noexcept override { return true; }
+  void log(LogLevel level, std::string_view line) override {
+    if (level == LogLevel::info) write_to_output(line, *failure_);
+  }
+
+ private:
+  const std::shared_ptr<std::atomic<int>> failure_;  // we may outlive the command's
+};
+
+/// How long a line may take that comes before what others write. Longer, it is left to itself.
 constexpr std::chrono::milliseconds usual_time{250};
+
+/// How long results may take at the end.
+constexpr std::chrono::milliseconds last_time{1'000};
 
 }  // namespace
 
@@ -76,10 +98,29 @@ void Output::result(std::string_view text, const Json& object) {
 
 void Output::page(std::string_view text) { write_result(text); }
 
+void Output::queue_results() {
+  const std::lock_guard lock{results_mutex_};
+  results_.queue = make_queued_logger(std::make_shared<ResultStream>(failure_));
+}
+
 void Output::write_result(std::string_view text) {
-  const std::lock_guard lock{mutex_};
-  const int error = write_all(STDOUT_FILENO, text);
-  if (error != 0 && error != EPIPE) failure_ = error;
+  const std::lock_guard lock{results_mutex_};
+  if (results_.queue) {
+    results_.write(text);
+  } else {
+    write_to_output(text, *failure_);
+  }
+}
+
+std::string Output::finish() {
+  const std::lock_guard lock{results_mutex_};
+  const auto& queue = results_.queue;
+  if (queue && (!queue->flush(last_time) || queue->dropped() > 0)) {
+    return "standard output was stuck, so results are missing there; is its reader alive?";
+  }
+  if (!failed()) return {};
+  return "cannot write to standard output: " + std::generic_category().message(*failure_) +
+         "; is there room where it goes to?";
 }
 
 void Output::note(std::string_view text, const Json& object) { write_note(text, object, "\n"); }
@@ -116,13 +157,18 @@ void Output::write_note(std::string_view text, const Json& object, std::string_v
 
 void Output::write_error(std::string_view text) {
   try {
-    if (!errors_) errors_ = make_queued_logger(std::make_shared<ErrorStream>(form_));
+    if (!errors_.queue) errors_.queue = make_queued_logger(std::make_shared<ErrorStream>(form_));
   } catch (const std::system_error&) {  // no thread: rather slowly than not at all
     write_all(STDERR_FILENO, text);
     return;
   }
-  errors_->log(LogLevel::info, text);
-  stuck_ = !errors_->flush(stuck_ ? std::chrono::milliseconds{0} : usual_time);
+  errors_.write(text);
+}
+
+void Output::Stream::write(std::string_view text) {
+  if (stuck) stuck = !queue->flush(std::chrono::milliseconds{0});
+  queue->log(LogLevel::info, text);
+  if (!stuck) stuck = !queue->flush(usual_time);
 }
 
 }  // namespace simba::cli

@@ -17,8 +17,10 @@ using Json = nlohmann::ordered_json;
 /// What a command prints: for people, or, with --json, one object a line.
 ///
 /// Results go to standard output. Notes and errors go to standard error, so that they never mix
-/// with what a CMD prints; as objects too with --json. They come before what a CMD prints later,
+/// with what a CMD prints; as objects too with --json. Both come before what a CMD prints later,
 /// but nobody waits for a standard error that is stuck: what does not fit is dropped, with a count.
+/// A standard output that is stuck is waited for, as its reader may be slow, unless a command says
+/// otherwise (`queue_results`).
 ///
 /// Threads: every function may be called from any thread.
 class Output {
@@ -43,9 +45,15 @@ class Output {
   /// A text as it is, with --json too.
   void page(std::string_view text);
 
-  /// Why a result could not be written, as `errno` says it; 0: nothing is missing. That the reader
-  /// has gone does not count.
-  int failure() const noexcept { return failure_; }
+  /// From here on results wait for standard output in a queue, and nobody waits for them: for a
+  /// command that has something else to do in time. What does not fit is dropped.
+  void queue_results();
+
+  /// True where a result could not be written. That the reader has gone does not count.
+  bool failed() const noexcept { return *failure_ != 0; }
+
+  /// Waits for queued results, but not for long. Returns why some are missing; empty: none is.
+  std::string finish();
 
   /// A remark: "simba: text", or with --json the object.
   void note(std::string_view text, const Json& object);
@@ -76,12 +84,23 @@ class Output {
   const bool colours_;
   const bool live_notes_;
 
+  /// A file that may be stuck, behind a queue.
+  struct Stream {
+    std::shared_ptr<Logger> queue{};
+    bool stuck = false;  // something took too long
+
+    void write(std::string_view text);
+  };
+
+  const std::shared_ptr<std::atomic<int>> failure_ = std::make_shared<std::atomic<int>>(0);
+
+  std::mutex results_mutex_;
+  Stream results_;  // guarded by results_mutex_; its queue is null unless asked for
+
   std::mutex mutex_;
-  std::atomic<int> failure_ = 0;
   // guarded by mutex_
-  bool replaceable_ = false;        // the last note is to be replaced
-  bool stuck_ = false;              // standard error took too long
-  std::shared_ptr<Logger> errors_;  // made with the first note
+  bool replaceable_ = false;  // the last note is to be replaced
+  Stream errors_;             // its queue is made with the first note
 };
 
 /// One line of text for an object, whatever bytes are in its strings.

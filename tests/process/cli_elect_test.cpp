@@ -297,6 +297,36 @@ TEST_F(CliElect, CallsTheLastHookAlsoWhenItsGuardianWasKilled) {
   EXPECT_EQ(support::content_of(diary), "acquired me 1\nreleased me 1\n");
 }
 
+TEST_F(CliElect, AStuckStandardOutputHoldsUpNoHookAndNoRelease) {
+  support::OutputPipe pipe{folder.path() / "pipe"};
+  pipe.fill();
+  CliProgram program{pipe.run(candidate("me", with_short_lease()))};
+  ASSERT_TRUE(has_written("acquired me 1"));
+  evict();
+  ASSERT_TRUE(has_written("lost me 1"));
+  ASSERT_TRUE(has_written("lost me 1\nacquired me"));
+  program.signal(SIGTERM);
+  EXPECT_EQ(program.wait(), 70) << program.err();  // the results are missing
+  EXPECT_TRUE(has_written("released me"));
+  EXPECT_EQ(owner(), "");
+  EXPECT_THAT(program.err(), HasSubstr("standard output was stuck, so results are missing there"));
+}
+
+TEST_F(CliElect, WhatAStuckStandardOutputDidNotTakeComesLaterAndInOrder) {
+  support::OutputPipe pipe{folder.path() / "pipe"};
+  pipe.fill();
+  CliProgram program{pipe.run(candidate("me", with_short_lease()))};
+  ASSERT_TRUE(has_written("acquired me 1"));
+  evict();
+  ASSERT_TRUE(has_written("lost me 1\nacquired me"));
+  ASSERT_TRUE(pipe.has("lost: mutex \"m\"\nleads"));
+  program.signal(SIGTERM);
+  EXPECT_EQ(program.wait(), 0) << program.err();
+  ASSERT_TRUE(pipe.has("released"));
+  EXPECT_THAT(pipe.read(), testing::MatchesRegex("leads: [^\n]*\nlost: [^\n]*\nleads: [^\n]*\n"
+                                                 "released: [^\n]*\n"));
+}
+
 TEST_F(CliElect, KilledItTakesItsHookWithIt) {
   CliProgram program{line("elect", {"--on-acquired", "echo hook $$; exec sleep 600"})};
   const pid_t hook = program.number("hook");

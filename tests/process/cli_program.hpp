@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cerrno>
 #include <csignal>
 #include <cstdlib>
@@ -12,9 +13,11 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <system_error>
 #include <unistd.h>
+#include <utility>
 #include <vector>
 
 #include "support/patience.hpp"
@@ -193,6 +196,51 @@ class CliProgram {
   const TemporaryFolder folder_;
   pid_t process_ = -1;
   std::optional<int> code_;
+};
+
+/// A pipe for the standard output of a command: once full, it takes nothing until it is read.
+class OutputPipe {
+ public:
+  explicit OutputPipe(std::filesystem::path path) : path_{std::move(path)} {
+    if (::mkfifo(path_.c_str(), 0600) == 0) {
+      file_ = ::open(path_.c_str(), O_RDWR | O_NONBLOCK | O_CLOEXEC);
+    }
+    if (file_ < 0) throw std::system_error{errno, std::generic_category(), path_};
+  }
+  ~OutputPipe() { ::close(file_); }
+  OutputPipe(const OutputPipe&) = delete;
+  OutputPipe& operator=(const OutputPipe&) = delete;
+
+  void fill() const {
+    while (::write(file_, "#", 1) == 1) {
+    }
+  }
+
+  /// What was written so far, without the filling.
+  const std::string& read() {
+    std::array<char, 4096> buffer{};
+    for (ssize_t size = 0; (size = ::read(file_, buffer.data(), buffer.size())) > 0;) {
+      text_.append(buffer.data(), static_cast<std::size_t>(size));
+      std::erase(text_, '#');
+    }
+    return text_;
+  }
+
+  bool has(const std::string& text) {
+    return eventually([&] { return read().find(text) != std::string::npos; });
+  }
+
+  CliProgram run(const std::vector<std::string>& command) const {
+    std::vector<std::string> words{"-c", "exec \"$@\" >'" + path_.string() + "'", "sh",
+                                   SIMBA_TEST_COMMAND};
+    words.insert(words.end(), command.begin(), command.end());
+    return CliProgram{CliProgram::Any::program, "sh", words};
+  }
+
+ private:
+  const std::filesystem::path path_;
+  int file_ = -1;
+  std::string text_;
 };
 
 }  // namespace simba::support
