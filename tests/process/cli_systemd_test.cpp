@@ -2,6 +2,8 @@
 #include <csignal>
 #include <cstdlib>
 #include <fstream>
+#include <map>
+#include <set>
 #include <sstream>
 #include <string>
 #include <utility>
@@ -11,6 +13,8 @@
 #include <gtest/gtest.h>
 
 #include "process/cli_fixture.hpp"
+#include "simba/config/duration.hpp"
+#include "simba/engine/contention_options.hpp"
 
 namespace simba {
 namespace {
@@ -36,17 +40,34 @@ struct CliSystemd : support::CliTest {
     return text;
   }
 
-  static std::string value_of(const std::string& key, const std::string& unit) {
+  /// The settings by section. What is neither a section, a setting nor a comment is a failure.
+  using Settings = std::map<std::string, std::map<std::string, std::string>>;
+  static Settings settings_of(const std::string& unit) {
+    Settings settings;
+    std::string section;
     std::istringstream lines{unit};
     for (std::string line; std::getline(lines, line);) {
-      if (line.starts_with(key + "=")) return line.substr(key.size() + 1);
+      const auto equals = line.find('=');
+      if (line.empty() || line.starts_with('#')) continue;
+      if (line.starts_with('[') && line.ends_with(']')) {
+        section = line.substr(1, line.size() - 2);
+      } else if (equals == std::string::npos || line.ends_with('\\') ||
+                 !settings[section]
+                      .emplace(line.substr(0, equals), line.substr(equals + 1))
+                      .second) {
+        ADD_FAILURE() << line;
+      }
     }
-    return "";
+    return settings;
+  }
+
+  static std::string service_value(const std::string& key, const std::string& unit) {
+    return settings_of(unit)["Service"][key];
   }
 
   /// What ExecStart says, on a store of the test. A shell reads it as systemd does.
   Words start_of(const std::string& name) const {
-    return {"-c", "exec " + value_of("ExecStart", unit(name))};
+    return {"-c", "exec " + service_value("ExecStart", unit(name))};
   }
   CliProgram::Variables variables() const {
     return {{"SIMBA_BACKEND", "sqlite:" + database.string()}};
@@ -68,12 +89,44 @@ TEST_F(CliSystemd, TheLeaderStartsAndStops) {
 
 TEST_F(CliSystemd, OnlyTheCommandIsSignalledAndTheLeaderCleansUpAfterAKill) {
   for (const char* name : {"app.service", "leader.service"}) {
-    EXPECT_EQ(value_of("KillMode", unit(name)), "mixed");
-    EXPECT_NE(value_of("TimeoutStopSec", unit(name)), "");
+    EXPECT_EQ(service_value("KillMode", unit(name)), "mixed");
+    EXPECT_EQ(service_value("Restart", unit(name)), "always");
+    EXPECT_NE(service_value("TimeoutStopSec", unit(name)), "");
   }
   EXPECT_THAT(
-      value_of("ExecStart", unit("leader.service")),
-      HasSubstr("--on-released '" + value_of("ExecStopPost", unit("leader.service")) + "'"));
+      service_value("ExecStart", unit("leader.service")),
+      HasSubstr("--on-released '" + service_value("ExecStopPost", unit("leader.service")) + "'"));
+}
+
+TEST_F(CliSystemd, TheLeaderHasTimeForItsLastHookAndForALeaseThatRunsOut) {
+  std::istringstream words{service_value("ExecStart", unit("leader.service"))};
+  std::string word;
+  while (word != "--drain") ASSERT_TRUE(words >> word);
+  words >> word;
+  const auto drain = config::parse_duration(word);
+  const auto limit =
+      config::parse_duration(service_value("TimeoutStopSec", unit("leader.service")));
+  const engine::ContentionOptions options;  // as they are by default
+  EXPECT_GT(limit, drain + options.ttl + options.transition);
+}
+
+/// A typing error in a name, or the wrong section, would be a setting that does nothing.
+TEST_F(CliSystemd, EverySettingIsOneThatSystemdHasInItsSection) {
+  const std::map<std::string, std::set<std::string>> known{
+      {"Unit", {"Description", "Wants", "After"}},
+      {"Service",
+       {"Type", "Environment", "ExecStart", "ExecStopPost", "KillMode", "TimeoutStopSec", "Restart",
+        "RestartSec"}},
+      {"Install", {"WantedBy"}}};
+  for (const char* name : {"app.service", "leader.service"}) {
+    for (const auto& [section, values] : settings_of(unit(name))) {
+      ASSERT_TRUE(known.contains(section)) << name << ": " << section;
+      for (const auto& [key, value] : values) {
+        EXPECT_TRUE(known.at(section).contains(key)) << name << ": " << key;
+        EXPECT_NE(value, "") << name << ": " << key;
+      }
+    }
+  }
 }
 
 TEST_F(CliSystemd, SystemdUnderstandsTheUnits) {
