@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <mutex>
@@ -7,6 +8,7 @@
 #include <string>
 #include <tuple>
 
+#include "simba/core/time.hpp"
 #include "simba/engine/lease_store.hpp"
 #include "sql/database.hpp"
 #include "sql/workers/request_queue.hpp"
@@ -16,47 +18,62 @@ namespace simba::sql {
 /// What a store knows of the rows that its contenders own, to tell them from namesakes: contenders
 /// of other processes that use the same id.
 ///
-/// The version of a row grows by one with each change. So a row that is ours has the version that
-/// we were told last, or one that our own requests explain: those whose answer has not come, or
-/// never will. Each of them explains one step. A renewal names the greatest version that can be
-/// explained, hence it never touches the row of a namesake, and one that is carried out late does
-/// nothing where a later one was answered. An acquisition takes nothing over unless it is told to.
+/// The version of a row grows by one with each change. Every renewal names the version that we were
+/// told last, and does nothing where the row has a greater one. Hence of all renewals that name the
+/// same version at most one is carried out, and none of them once the row was acquired anew, by
+/// whomever: nothing that a dead process had under way touches the row of its next life. A row that
+/// is ours has the version that we were told last or, where the outcome of a renewal under that
+/// version is unknown, the next one. A renewal that finds the latter has changed nothing, but knows
+/// the version again. An acquisition takes nothing over unless it is told to.
+///
+/// A namesake may have taken the row over in that one step. Then both know the same version, and
+/// the first renewal of either tells the other.
 ///
 /// Threads: every function may be called from any thread at the same time.
 class Claims {
  public:
   /// A request is about to be sent: under which version its row may be changed.
   std::optional<FencingToken> sending(Change change, const engine::LeaseRequest& request,
-                                      FencingToken token);
+                                      FencingToken token, LocalTime now);
 
-  /// It was answered, `answer` being what `result` says.
+  /// A request that was sent with `version` was answered, `answer` being what `result` says.
   engine::LeaseAnswer answered(Change change, const engine::LeaseRequest& request,
+                               std::optional<FencingToken> version,
                                const Result<std::optional<Row>>& result,
                                engine::LeaseAnswer answer);
 
   /// The store ends its connections.
   void forget_all();
 
+  /// How many contenders it remembers something of.
+  std::size_t size() const;
+
  private:
   using Key = std::tuple<std::string, std::string, std::uint64_t>;  // mutex, contender, instance
 
   struct Claim {
-    FencingToken known = 0;       // the newest version of ours that we were told
-    FencingToken bound = 0;       // the greatest that a renewal was sent with
-    std::uint64_t renewals = 0;   // without an answer that says what became of them
-    std::uint64_t acquiring = 0;  // the same of acquisitions
+    FencingToken known = 0;       // the newest version of ours that we were told; 0: none
+    std::uint64_t renewals = 0;   // under `known`, not known to have done nothing
+    std::uint64_t acquiring = 0;  // acquisitions that are not known to have done nothing
+    std::uint64_t in_flight = 0;  // renewals and acquisitions without any answer
+    LocalTime until{};            // whatever they got is over then
 
-    FencingToken explained() const noexcept { return known + renewals; }
+    FencingToken explained() const noexcept { return known + (renewals > 0 ? 1 : 0); }
+    void learn(FencingToken version) noexcept;
+    void lost(FencingToken version) noexcept;
+    void settle(Change change, std::optional<FencingToken> version, const Error* error) noexcept;
+    bool is_empty() const noexcept { return known == 0 && acquiring == 0 && in_flight == 0; }
   };
 
-  static void renewed(Claim& claim, FencingToken version);
-  static void forget_what_cannot_be(Claim& claim);
-  static engine::LeaseAnswer not_ours(const engine::LeaseRequest& request,
-                                      const engine::LeaseAnswer& answer);
-  static engine::LeaseAnswer not_explained(Claim& claim, engine::LeaseRecord record);
+  static engine::LeaseAnswer judge(Claim& claim, Change change, const engine::LeaseRequest& request,
+                                   engine::LeaseRecord record, bool refused);
+  void sweep(LocalTime now);
 
-  std::mutex mutex_;
+  static constexpr std::size_t few = 1'000;
+
+  mutable std::mutex mutex_;
   std::map<Key, Claim> claims_;  // guarded by mutex_
+  std::size_t sweep_at_ = few;   // guarded by mutex_
 };
 
 }  // namespace simba::sql

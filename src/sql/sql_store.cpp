@@ -122,7 +122,7 @@ class SqlStore final : public engine::LeaseStore, public std::enable_shared_from
     pool_->look(request.mutex, request.contender_id,
                 [claims = claims_, request,
                  then = std::move(handler)](const Result<std::optional<Row>>& result) {
-                  then(claims->answered(Change::release, request, result, answer_of(result)));
+                  then(claims->answered(Change::release, request, {}, result, answer_of(result)));
                 });
   }
 
@@ -155,17 +155,19 @@ class SqlStore final : public engine::LeaseStore, public std::enable_shared_from
       handler(*error);
       return;
     }
+    const LocalTime now = runtime_->clock->now();
+    const auto version = claims_->sending(change, request, token, now);
     // Others of this process that watch the mutex learn of it without a further trip.
     pool_->change(change,
                   {.mutex = request.mutex,
                    .contender_id = request.contender_id,
                    .ttl = request.ttl,
                    .transition = request.transition,
-                   .version = claims_->sending(change, request, token)},
-                  [change, request, claims = claims_, hub = hub_, asked_at = runtime_->clock->now(),
+                   .version = version},
+                  [change, request, version, claims = claims_, hub = hub_, asked_at = now,
                    then = std::move(handler)](const Result<std::optional<Row>>& result) {
                     const LeaseAnswer answer = answer_of(result, change);
-                    then(claims->answered(change, request, result, answer));
+                    then(claims->answered(change, request, version, result, answer));
                     tell(*hub, request.mutex, answer, asked_at);
                   });
   }

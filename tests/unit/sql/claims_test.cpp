@@ -1,6 +1,12 @@
 #include "sql/claims.hpp"
 
+#include <chrono>
+#include <cstdint>
+#include <memory>
 #include <optional>
+#include <random>
+#include <string>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -9,6 +15,7 @@
 namespace simba::sql {
 namespace {
 
+using namespace std::chrono_literals;
 using engine::LeaseAnswer;
 using engine::LeaseRecord;
 using engine::LeaseRequest;
@@ -23,9 +30,10 @@ class SqlClaims : public testing::Test {
   };
 
   Sent send(Claims& claims, Change change, FencingToken token = 0) {
-    LeaseRequest request{.mutex = "m", .contender_id = "me", .instance = 1};
+    LeaseRequest request{
+        .mutex = "m", .contender_id = "me", .ttl = 10s, .transition = 6s, .instance = 1};
     if (change == Change::acquire) request.takes_over = token;
-    return {change, request, claims.sending(change, request, token)};
+    return {change, request, claims.sending(change, request, token, now_)};
   }
 
   Row execute(const Sent& sent) {
@@ -56,12 +64,13 @@ class SqlClaims : public testing::Test {
   }
 
   static LeaseRecord tell(Claims& claims, const Sent& sent, const Row& row) {
-    const LeaseAnswer answer = claims.answered(sent.change, sent.request, row, record_of(row));
+    const LeaseAnswer answer =
+        claims.answered(sent.change, sent.request, sent.version, row, record_of(row));
     return *answer.record();
   }
   static void fail(Claims& claims, const Sent& sent, ErrorKind kind) {
     const Error error{kind, "no answer"};
-    claims.answered(sent.change, sent.request, error, error);
+    claims.answered(sent.change, sent.request, sent.version, error, error);
   }
 
   LeaseRecord ask(Claims& claims, Change change, FencingToken token = 0) {
@@ -74,6 +83,39 @@ class SqlClaims : public testing::Test {
     return first.namesake ? ask(claims, Change::acquire, first.fencing_token) : first;
   }
 
+  /// Sent, never carried out, and never answered.
+  Sent lose(Claims& claims, Change change) {
+    const Sent sent = send(claims, change);
+    fail(claims, sent, ErrorKind::timeout);
+    return sent;
+  }
+
+  /// Asks for many other mutexes.
+  std::vector<Sent> ask_for(Claims& claims, int first, int last) {
+    std::vector<Sent> all;
+    for (int i = first; i < last; ++i) {
+      Sent one{Change::acquire,
+               {.mutex = std::to_string(i),
+                .contender_id = "me",
+                .ttl = 10s,
+                .transition = 6s,
+                .instance = 1},
+               {}};
+      one.version = claims.sending(Change::acquire, one.request, 0, now_);
+      all.push_back(one);
+    }
+    return all;
+  }
+  static LeaseRecord grant(Claims& claims, const Sent& sent) {
+    const Row row{.mutex = sent.request.mutex,
+                  .owner_id = "me",
+                  .transition_at = 1'000,
+                  .version = 1,
+                  .now = 0};
+    return tell(claims, sent, row);
+  }
+
+  LocalTime now_{};
   Row row_{.mutex = "m", .owner_id = "", .transition_at = 1'000, .version = 0, .now = 0};
   Claims ours_;
   Claims theirs_;
@@ -121,51 +163,73 @@ TEST_F(SqlClaims, AReleaseOfAFormerLifeLeavesWhatTheNextOneGetsItsOwn) {
   EXPECT_EQ(ask(ours_, Change::release, granted.fencing_token + 1).owner_id, "");
 }
 
-TEST_F(SqlClaims, RenewalsThatWereCarriedOutWithoutAnAnswerExplainWhatTheyDid) {
+TEST_F(SqlClaims, ARenewalThatWasCarriedOutWithoutAnAnswerExplainsWhatItDid) {
   acquire(ours_);
   for (int i = 0; i < 3; ++i) {
     const Sent lost = send(ours_, Change::guard);
     execute(lost);
     fail(ours_, lost, ErrorKind::timeout);
   }
+  EXPECT_EQ(row_.version, 2U) << "of those under one version one is carried out";
+  const LeaseRecord told = ask(ours_, Change::guard);
+  EXPECT_EQ(told.owner_id, "me");
+  EXPECT_FALSE(told.namesake);
+  EXPECT_EQ(row_.version, 2U);
   EXPECT_FALSE(ask(ours_, Change::guard).namesake);
-  EXPECT_EQ(row_.version, 5U);
+  EXPECT_EQ(row_.version, 3U);
 }
 
 TEST_F(SqlClaims, ARenewalThatIsCarriedOutAfterALaterOneDoesNothing) {
   acquire(ours_);
-  const Sent late = send(ours_, Change::guard);
-  fail(ours_, late, ErrorKind::in_doubt);
+  const Sent first = lose(ours_, Change::guard);
+  const Sent second = lose(ours_, Change::guard);
   EXPECT_FALSE(ask(ours_, Change::guard).namesake);
   const FencingToken version = row_.version;
-  execute(late);
+  execute(first);
+  execute(second);
   EXPECT_EQ(row_.version, version);
   EXPECT_FALSE(ask(ours_, Change::guard).namesake);
 }
 
-TEST_F(SqlClaims, OneOfTwoInDoubtMayStillBeCarriedOutLate) {
+TEST_F(SqlClaims, ARenewalOfAnEarlierOwnershipDoesNothingInALaterOne) {
   acquire(ours_);
-  const Sent first = send(ours_, Change::guard);
-  fail(ours_, first, ErrorKind::timeout);
-  const Sent second = send(ours_, Change::guard);
-  fail(ours_, second, ErrorKind::timeout);
-  EXPECT_FALSE(ask(ours_, Change::guard).namesake);
+  const Sent first = lose(ours_, Change::guard);
+  const Sent second = lose(ours_, Change::guard);
+  row_.owner_id = "";  // its lease is over
+  EXPECT_FALSE(acquire(ours_).namesake);
+  const FencingToken version = row_.version;
+  execute(first);
   execute(second);
+  EXPECT_EQ(row_.version, version);
+  EXPECT_FALSE(ask(ours_, Change::guard).namesake);
+  EXPECT_EQ(ask(ours_, Change::release, row_.version).owner_id, "");
+}
+
+TEST_F(SqlClaims, WhatADeadProcessHadInDoubtDoesNotTouchTheRowOfItsNextLife) {
+  acquire(theirs_);
+  const Sent first = lose(theirs_, Change::guard);
+  const Sent second = lose(theirs_, Change::guard);
+  acquire(ours_);
+  const FencingToken version = row_.version;
+  execute(second);
+  execute(first);
+  EXPECT_EQ(row_.version, version);
   EXPECT_FALSE(ask(ours_, Change::guard).namesake);
 }
 
-TEST_F(SqlClaims, ARenewalOfAnEarlierOwnershipThatIsCarriedOutLateIsNoEvidence) {
+TEST_F(SqlClaims, ARenewalInDoubtIsNoReasonToRenewWhatAnotherHasTakenOver) {
   acquire(ours_);
-  const Sent first = send(ours_, Change::guard);
-  fail(ours_, first, ErrorKind::timeout);
-  const Sent second = send(ours_, Change::guard);
-  fail(ours_, second, ErrorKind::timeout);
-  row_.owner_id = "";  // its lease is over
-  EXPECT_FALSE(acquire(ours_).namesake);
-  execute(second);
-  EXPECT_EQ(row_.version, 3U) << "it was carried out";
+  const Sent late = lose(ours_, Change::guard);
+  row_.owner_id = "another";
+  ++row_.version;
+  EXPECT_EQ(ask(ours_, Change::guard).owner_id, "another");
+  row_.owner_id = "";
+  ++row_.version;
+  acquire(ours_);
+  const FencingToken version = row_.version;
+  execute(late);
+  EXPECT_EQ(row_.version, version);
   EXPECT_FALSE(ask(ours_, Change::guard).namesake);
-  EXPECT_EQ(ask(ours_, Change::release, row_.version).owner_id, "");
 }
 
 TEST_F(SqlClaims, WhatWasRefusedIsNotOursAlsoWhereItsRequestIsForgotten) {
@@ -175,22 +239,32 @@ TEST_F(SqlClaims, WhatWasRefusedIsNotOursAlsoWhereItsRequestIsForgotten) {
   EXPECT_TRUE(tell(ours_, sent, execute(sent)).namesake);
 }
 
-TEST_F(SqlClaims, DoubtsExplainNoMoreThanOneStepEach) {
+TEST_F(SqlClaims, DoubtsExplainNoMoreThanOneStepTogether) {
   acquire(ours_);
-  const Sent lost = send(ours_, Change::guard);
-  fail(ours_, lost, ErrorKind::timeout);  // it has never come to the server
+  for (int i = 0; i < 5; ++i) lose(ours_, Change::guard);
   acquire(theirs_);
   ask(theirs_, Change::guard);
   EXPECT_TRUE(ask(ours_, Change::guard).namesake);
 }
 
-TEST_F(SqlClaims, WhatADoubtExplainsIsFoundOutByTheOther) {
+TEST_F(SqlClaims, ANamesakeWithinWhatADoubtExplainsIsToldByTheNextRenewal) {
   acquire(ours_);
-  const Sent lost = send(ours_, Change::guard);
-  fail(ours_, lost, ErrorKind::timeout);
+  lose(ours_, Change::guard);
+  acquire(theirs_);
+  const FencingToken version = row_.version;
+  EXPECT_FALSE(ask(ours_, Change::guard).namesake) << "it could be our own renewal";
+  EXPECT_EQ(row_.version, version) << "and could be theirs: it is not touched";
+  EXPECT_FALSE(ask(ours_, Change::guard).namesake);
+  EXPECT_TRUE(ask(theirs_, Change::guard).namesake);
+}
+
+TEST_F(SqlClaims, OneThatTookANamesakeForItselfIsToldWhereTheOtherRenewsFirst) {
+  acquire(ours_);
+  lose(ours_, Change::guard);
   acquire(theirs_);
   EXPECT_FALSE(ask(ours_, Change::guard).namesake) << "it could be our own renewal";
-  EXPECT_TRUE(ask(theirs_, Change::guard).namesake);
+  EXPECT_FALSE(ask(theirs_, Change::guard).namesake);
+  EXPECT_TRUE(ask(ours_, Change::guard).namesake);
 }
 
 TEST_F(SqlClaims, WhatTheServerHasRefusedIsNoDoubt) {
@@ -243,11 +317,151 @@ TEST_F(SqlClaims, WhatALateAcquisitionOfOursExplainsIsLostButNoNamesake) {
   EXPECT_EQ(told.owner_id, "");
 }
 
+TEST_F(SqlClaims, AGrantWhoseAnswerWasLostIsFoundByARelease) {
+  const Sent lost = send(ours_, Change::acquire);
+  execute(lost);
+  fail(ours_, lost, ErrorKind::in_doubt);
+  const LeaseRecord found = ask(ours_, Change::release, 0);
+  EXPECT_FALSE(found.namesake);
+  EXPECT_EQ(ask(ours_, Change::release, found.fencing_token).owner_id, "");
+}
+
+// One process at a time, which dies now and then. Requests are carried out in any order, also those
+// of the dead, answers overtake each other or get lost. Whatever a renewal finds is its own.
+TEST_F(SqlClaims, NoOrderOfLateAndLostRequestsMakesAFalseNamesake) {
+  struct Open {
+    Sent sent;
+    std::shared_ptr<Claims> asked_by;
+    std::optional<Row> row;
+  };
+  int renewed = 0;
+  for (std::uint64_t seed = 1; seed <= 3'000; ++seed) {
+    std::mt19937_64 random{seed};
+    const auto chance = [&](unsigned percent) { return random() % 100 < percent; };
+    row_ = {.mutex = "m", .owner_id = "", .transition_at = 1'000, .version = 0, .now = 0};
+    auto living = std::make_shared<Claims>();
+    acquire(*living);
+    std::vector<Open> open;
+    for (int step = 0; step < 40; ++step) {
+      if (chance(8)) {
+        living = std::make_shared<Claims>();
+        acquire(*living);
+      } else if (chance(10)) {
+        acquire(*living);  // as after a lease that ran out
+      } else if (chance(40)) {
+        open.push_back({send(*living, chance(90) ? Change::guard : Change::acquire), living, {}});
+      }
+      if (open.empty()) continue;
+      const std::size_t picked = random() % open.size();
+      Open& one = open[picked];
+      if (!one.row && chance(60)) one.row = execute(one.sent);
+      if (chance(30))
+        fail(*one.asked_by, one.sent, ErrorKind::in_doubt);
+      else if (one.row) {
+        const LeaseRecord told = tell(*one.asked_by, one.sent, *one.row);
+        if (one.asked_by == living && one.sent.change == Change::guard) {
+          ASSERT_FALSE(told.namesake) << "seed " << seed << ", step " << step;
+          ASSERT_EQ(told.owner_id, "me") << "seed " << seed << ", step " << step;
+          ++renewed;
+        }
+      } else
+        continue;
+      // What failed may still be carried out, for nobody.
+      if (!one.row && chance(50)) execute(one.sent);
+      open.erase(open.begin() + static_cast<std::ptrdiff_t>(picked));
+    }
+    ASSERT_FALSE(ask(*living, Change::guard).namesake) << "seed " << seed;
+    ASSERT_FALSE(ask(*living, Change::guard).namesake) << "seed " << seed;
+  }
+  EXPECT_GT(renewed, 3'000) << "else nothing is shown";
+}
+
+// Two at the same time, after any trouble: of two renewals each, one tells one of them.
+TEST_F(SqlClaims, OfTwoWithAnyDoubtsExactlyOneIsToldWithinTwoRenewals) {
+  for (std::uint64_t seed = 1; seed <= 1'000; ++seed) {
+    std::mt19937_64 random{seed};
+    row_ = {.mutex = "m", .owner_id = "", .transition_at = 1'000, .version = 0, .now = 0};
+    Claims first;
+    Claims second;
+    acquire(first);
+    const auto trouble = [&](Claims& claims) {
+      for (auto left = random() % 4; left > 0; --left) {
+        const Sent lost = send(claims, Change::guard);
+        if (random() % 2 == 0) execute(lost);
+        fail(claims, lost, ErrorKind::in_doubt);
+      }
+    };
+    trouble(first);
+    acquire(second);
+    trouble(second);
+    bool first_told = false;
+    bool second_told = false;
+    for (int round = 0; round < 2; ++round) {
+      const bool first_begins = random() % 2 == 0;
+      for (const bool turn_of_first : {first_begins, !first_begins}) {
+        bool& told = turn_of_first ? first_told : second_told;
+        if (!told) told = ask(turn_of_first ? first : second, Change::guard).namesake;
+      }
+    }
+    EXPECT_NE(first_told, second_told) << "seed " << seed;
+  }
+}
+
+TEST_F(SqlClaims, NothingIsKeptOfAWaiterOrOfAnOwnerThatWasTakenOver) {
+  row_.owner_id = "another";
+  row_.version = 3;
+  ask(ours_, Change::acquire);
+  EXPECT_EQ(ours_.size(), 0U);
+  row_.owner_id = "";
+  acquire(ours_);
+  EXPECT_EQ(ours_.size(), 1U);
+  row_.owner_id = "another";
+  ++row_.version;
+  ask(ours_, Change::guard);
+  EXPECT_EQ(ours_.size(), 0U);
+  row_.owner_id = "";
+  acquire(ours_);
+  acquire(theirs_);
+  ask(ours_, Change::guard);
+  EXPECT_EQ(ours_.size(), 0U);
+}
+
+TEST_F(SqlClaims, WhatRanOutIsForgottenAfterTwoLeases) {
+  for (const Sent& sent : ask_for(ours_, 0, 5'000)) grant(ours_, sent);
+  for (const Sent& sent : ask_for(ours_, 5'000, 10'000)) fail(ours_, sent, ErrorKind::timeout);
+  EXPECT_EQ(ours_.size(), 10'000U);
+  now_ += 33s;
+  ask_for(ours_, 10'000, 20'000);
+  EXPECT_EQ(ours_.size(), 10'000U) << "the newer half, which is still under way";
+}
+
+TEST_F(SqlClaims, WhatIsUnderWayIsNeverForgotten) {
+  const std::vector<Sent> all = ask_for(ours_, 0, 20'000);
+  now_ += 1h;
+  ask_for(ours_, 20'000, 50'000);
+  for (const Sent& sent : all) {
+    ASSERT_FALSE(grant(ours_, sent).namesake);
+    ASSERT_EQ(ours_.sending(Change::guard, sent.request, 0, now_), FencingToken{1});
+  }
+}
+
+TEST_F(SqlClaims, AnOwnerThatRenewsIsNeverForgotten) {
+  acquire(ours_);
+  for (int i = 0; i < 50; ++i) {
+    now_ += 10s;
+    for (const Sent& sent : ask_for(ours_, i * 1'000, (i + 1) * 1'000)) grant(ours_, sent);
+    const Sent renewal = send(ours_, Change::guard);
+    ASSERT_EQ(renewal.version, row_.version);
+    tell(ours_, renewal, execute(renewal));
+  }
+  EXPECT_LT(ours_.size(), 20'000U);
+}
+
 TEST_F(SqlClaims, OneThatSaysNotWhoItIsIsNotJudged) {
   const LeaseRequest request{.mutex = "m", .contender_id = "me"};
-  EXPECT_EQ(ours_.sending(Change::acquire, request, 0), std::nullopt);
-  EXPECT_EQ(ours_.sending(Change::guard, request, 0), std::nullopt);
-  EXPECT_EQ(ours_.sending(Change::release, request, 7), FencingToken{7});
+  EXPECT_EQ(ours_.sending(Change::acquire, request, 0, now_), std::nullopt);
+  EXPECT_EQ(ours_.sending(Change::guard, request, 0, now_), std::nullopt);
+  EXPECT_EQ(ours_.sending(Change::release, request, 7, now_), FencingToken{7});
 }
 
 }  // namespace
