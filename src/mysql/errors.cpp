@@ -157,6 +157,26 @@ Meaning meaning_of(const Settings& settings, const Refusal& refusal) {
   }
 }
 
+/// True where a server says so before it commits, or after it has rolled back: all that is told
+/// with an advice, and some more. Whatever else there is may come out of a commit: 1180 (it
+/// failed), 1053 and 1927 (shut down, killed), 1598 (no binary log), 3100 (a replication hook), and
+/// what proxies say.
+bool is_surely_not_carried_out(unsigned code, ErrorKind kind, const std::string& advice) noexcept {
+  if (kind != ErrorKind::unavailable || !advice.empty()) return true;
+  switch (code) {
+    case 1047:          // a Galera node outside its cluster
+    case 1206:          // no room for locks
+    case 1213:          // deadlock
+    case query_killed:  // looked for before the commit
+    case 3024:          // the same, after a time
+    case 3101:          // not certified by the group
+    case 4031:          // idle for too long
+      return true;
+    default:
+      return false;
+  }
+}
+
 Error told(const Settings& settings, ErrorKind kind, const Refusal& refusal,
            const std::string& advice) {
   return Error{kind, fmt::format("MySQL at {} refused: {}{}{}", settings.place, shown(refusal),
@@ -199,7 +219,10 @@ bool calls_for_another(const Refusal& refusal) noexcept {
 Error to_error(const Settings& settings, const Refusal& refusal, Phase phase) {
   if (is_client_code(refusal.code)) return client_error(settings, refusal, phase);
   const auto [kind, advice] = meaning_of(settings, refusal);
-  return told(settings, phase == Phase::changed ? ErrorKind::in_doubt : kind, refusal, advice);
+  const bool in_doubt =
+      phase == Phase::changed ||
+      (phase == Phase::changing && !is_surely_not_carried_out(refusal.code, kind, advice));
+  return told(settings, in_doubt ? ErrorKind::in_doubt : kind, refusal, advice);
 }
 
 Error creation_error(const Settings& settings, const Refusal& refusal, const std::string& file) {

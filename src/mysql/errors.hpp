@@ -16,8 +16,9 @@ struct Refusal {
 /// When it was said.
 enum class Phase {
   connecting,
-  asking,   ///< nothing was carried out yet, as far as a refusal of the server goes
-  changed,  ///< an earlier statement of the same text was carried out
+  asking,    ///< nothing was carried out yet, as far as a refusal of the server goes
+  changing,  ///< by the statement that changes something, perhaps while it was being committed
+  changed,   ///< an earlier statement of the same text was carried out
 };
 
 /// The numbers that more than the messages depend on.

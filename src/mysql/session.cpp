@@ -157,7 +157,10 @@ Reply MySqlSession::ask(std::string_view text, LocalTime deadline) {
 Reply MySqlSession::must(std::string_view text, LocalTime deadline, std::size_t change_is) {
   Reply reply = ask(text, deadline);
   if (reply.refusal) {
-    refuse(*reply.refusal, reply.results.size() < change_is ? Phase::asking : Phase::changed);
+    const std::size_t refused = reply.results.size() + 1;
+    refuse(*reply.refusal, refused < change_is    ? Phase::asking
+                           : refused == change_is ? Phase::changing
+                                                  : Phase::changed);
   }
   return reply;
 }

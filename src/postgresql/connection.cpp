@@ -141,7 +141,10 @@ void Connection::keep(Result result) {
       // An error may follow an answer: the commit comes last. Without an SQLSTATE it is libpq that
       // tells of a broken connection.
       if (sql_state(result.get()).empty()) lose();
-      if (!refused_) refused_ = refusal(database_name(), connection_, result.get());
+      if (!refused_) {
+        refused_ = refusal(database_name(), connection_, result.get(),
+                           result_ ? Refused::after_its_answer : Refused::at_once);
+      }
       break;
     default:
       fail(Error{ErrorKind::internal,

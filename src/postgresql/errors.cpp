@@ -126,13 +126,22 @@ std::string one_line(std::string_view text) {
   return result;
 }
 
-Refusal refusal(std::string_view database_name, const PGconn* connection, const PGresult* result) {
+bool leaves_in_doubt(std::string_view state, Refused when) noexcept {
+  // A pooler reports a server that was lost in the middle of a statement as a connection exception.
+  if (state.starts_with("08") || state == "40003") return true;
+  // A connection that is ended by the server (shut down, crashed, idle for too long) may be so
+  // right after the commit. 57P03 is of a server that has not begun.
+  if (state.starts_with("57P")) return state != "57P03";
+  if (when == Refused::at_once) return false;
+  return !state.starts_with("40") && !state.starts_with("23");  // rolled back, constraint violated
+}
+
+Refusal refusal(std::string_view database_name, const PGconn* connection, const PGresult* result,
+                Refused when) {
   const std::string_view state = sql_state(result);
   std::string text = one_line(text_or_empty(PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY)));
   if (text.empty()) text = one_line(text_or_empty(PQresultErrorMessage(result)));
-  // A pooler reports a server that was lost in the middle of a statement as a connection exception.
-  const bool in_doubt = state.starts_with("08") || state == "40003";
-  return {in_doubt ? ErrorKind::in_doubt : kind_of(state),
+  return {leaves_in_doubt(state, when) ? ErrorKind::in_doubt : kind_of(state),
           fmt::format("{}: {} (SQLSTATE {}){}", database_name, text,
                       is_state(state) ? state : "unknown", advice(state, connection)),
           std::string{state}};

@@ -26,8 +26,18 @@ class Refusal : public Error {
   std::string sql_state_;
 };
 
+/// When a statement was refused.
+enum class Refused {
+  at_once,
+  after_its_answer,  ///< its rows had come already: while it was committed, or later
+};
+
 /// The server has refused a statement. `result` is its answer.
-Refusal refusal(std::string_view database_name, const pg_conn* connection, const pg_result* result);
+Refusal refusal(std::string_view database_name, const pg_conn* connection, const pg_result* result,
+                Refused when);
+
+/// True where a statement may have been carried out although it was refused with this SQLSTATE.
+bool leaves_in_doubt(std::string_view sql_state, Refused when) noexcept;
 
 /// Why connecting failed. The connection must have been set to PQERRORS_VERBOSE.
 Error connect_failure(std::string_view database_name, const pg_conn* connection);

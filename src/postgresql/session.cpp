@@ -229,8 +229,9 @@ std::vector<Row> PostgreSqlSession::change(Change change, std::span<const Ask> a
       rows.push_back(std::move(row));
     }
   } catch (const Error& error) {
-    // What was granted stays so; the others ask again. For a guard or release a missing row would
-    // mean that there is none; those that were changed are in doubt with the rest.
+    // What was granted stays so; the others are in doubt and ask again. For a guard or release a
+    // missing row would mean that there is none; those that were changed are in doubt with the
+    // rest.
     if (change != Change::acquire) throw Error{ErrorKind::in_doubt, error.what()};
     if (rows.empty()) throw;
   }

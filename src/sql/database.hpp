@@ -47,9 +47,10 @@ struct Row {
 };
 
 /// One connection. It throws `Error`, and nothing else, when something goes wrong: `timeout` where
-/// the deadline passed, `in_doubt` where the connection broke after sending, `unavailable` where
-/// the server has refused and nothing was changed (deadlock, lock time-out, read-only, too many
-/// connections, shutting down), `permission`, `authentication`, `configuration`.
+/// the deadline passed, `in_doubt` where the connection broke after sending or the server was
+/// stopped at work, so that something may have been changed, `unavailable` where the server has
+/// refused and surely nothing was changed (deadlock, lock time-out, read-only, too many
+/// connections), `permission`, `authentication`, `configuration`.
 ///
 /// Deadlines are on the clock of `real_now()`. A raised wakeup of its database ends every wait at
 /// once, with `unavailable`.
@@ -65,8 +66,8 @@ class Session {
   /// Carries out one kind of change for all asks, in one trip and one statement or transaction. The
   /// asks are for different mutexes, in the order of their names, and have the same ttl and
   /// transition. Each is atomic: granted or not by the database's clock alone. Answers with the
-  /// rows as they are afterwards, in any order. `acquire` makes a row that is missing; for the
-  /// others a missing row is missing in the answer.
+  /// rows as they are afterwards, in any order. `acquire` makes a row that is missing: one that is
+  /// missing in its answer is in doubt. For the others there is no such row then.
   virtual std::vector<Row> change(Change change, std::span<const Ask> asks, LocalTime deadline) = 0;
 
   /// The rows of these mutexes, in any order; one that does not exist is left out.

@@ -38,16 +38,17 @@ std::optional<Error> refusal(const LeaseRequest& request, const NameLimits& limi
   }
 }
 
-/// Where there is no row nobody owns the mutex. An acquisition makes one, so there it is an error.
+/// Where there is no row nobody owns the mutex. An acquisition makes one, so there it is an error:
+/// it was tried again by itself, and what came of that is unknown.
 LeaseAnswer answer_of(const Result<std::optional<Row>>& result,
                       std::optional<Change> change = std::nullopt) {
   if (const auto* error = std::get_if<Error>(&result)) return *error;
   const auto& row = std::get<std::optional<Row>>(result);
   if (row) return record_of(*row);
   if (change == Change::acquire) {
-    return Error{ErrorKind::unavailable,
-                 "the row of the mutex could not be made or changed, others were faster or it "
-                 "collides with another name; it is tried again"};
+    return Error{ErrorKind::in_doubt,
+                 "no answer for the row of the mutex: others were faster, the connection broke, or "
+                 "the name collides with another; it is tried again"};
   }
   return LeaseRecord{};
 }

@@ -139,7 +139,7 @@ TEST_F(PostgreSqlRace, ALockedRowFailsOnTheServerInTimeAndTheOthersGoOn) {
   EXPECT_EQ(acquire("me").version, 2U);
 }
 
-TEST_F(PostgreSqlRace, AStatementThatAnAdministratorEndsIsUnavailableAndItsSessionGone) {
+TEST_F(PostgreSqlRace, AStatementThatAnAdministratorEndsIsInDoubtAndItsSessionGone) {
   acquire("me");
   console.run("BEGIN");
   set("version = 1");
@@ -151,8 +151,39 @@ TEST_F(PostgreSqlRace, AStatementThatAnAdministratorEndsIsUnavailableAndItsSessi
                   console_pid));
 
   const Error error = answer.get();
-  EXPECT_EQ(error.kind(), ErrorKind::unavailable) << error.what();
+  EXPECT_EQ(error.kind(), ErrorKind::in_doubt) << error.what();
   EXPECT_FALSE(session->usable());
+}
+
+TEST_F(PostgreSqlRace, ATakeOverThatComesBeforeARenewalThatWaitedForItIsRefused) {
+  acquire("me");
+  console.run("BEGIN");
+  set("version = 2");  // as a namesake does
+  Ask renewal = ask(mutex, "me");
+  renewal.version = 1;
+  auto answer =
+      std::async(std::launch::async, [&] { return change(*session, Change::guard, renewal); });
+  ASSERT_TRUE(someone_waits());
+  console.run("COMMIT");
+
+  const Row row = answer.get();
+  EXPECT_TRUE(row.refused);
+  EXPECT_EQ(row.version, 2U);
+}
+
+TEST(PostgreSqlCommit, ThatFailsForAnUnknownReasonLeavesTheChangeInDoubt) {
+  const PostgreSqlOptions options = own_database();
+  Client client{options};
+  const auto session = client.connect();
+  change(*session, Change::acquire, ask("m", "me"));
+  Console{options}.run(
+      "CREATE FUNCTION fail() RETURNS trigger LANGUAGE plpgsql AS "
+      "$$BEGIN RAISE SQLSTATE '57014'; END$$");
+  Console{options}.run(
+      "CREATE CONSTRAINT TRIGGER at_commit AFTER UPDATE ON simba_mutex DEFERRABLE INITIALLY "
+      "DEFERRED FOR EACH ROW EXECUTE FUNCTION fail()");
+  const Error error = error_of([&] { change(*session, Change::guard, ask("m", "me")); });
+  EXPECT_EQ(error.kind(), ErrorKind::in_doubt) << error.what();
 }
 
 TEST_F(PostgreSqlRace, BatchesOfSessionsThatOverlapDoNotBlockEachOther) {

@@ -48,6 +48,18 @@ TEST(MySqlErrors, AConnectionThatBreaksIsInDoubtOnlyAfterSending) {
   EXPECT_EQ(kind(1317, Phase::changed), ErrorKind::in_doubt);
 }
 
+TEST(MySqlErrors, WhatMayComeOutOfACommitIsInDoubtForTheStatementThatChanges) {
+  for (const unsigned code : {1180U, 1927U, 1053U, 3169U, 1598U, 3100U, 1105U, 1159U, 9001U}) {
+    EXPECT_EQ(kind(code, Phase::changing), ErrorKind::in_doubt) << code;
+    EXPECT_EQ(kind(code, Phase::asking), ErrorKind::unavailable) << code;
+  }
+  for (const unsigned code : {1205U, 1213U, 1317U, 1969U, 3024U, 1836U, 1047U, 4031U}) {
+    EXPECT_EQ(kind(code, Phase::changing), ErrorKind::unavailable) << code;
+  }
+  EXPECT_EQ(kind(1142, Phase::changing), ErrorKind::permission);
+  EXPECT_EQ(kind(1264, Phase::changing), ErrorKind::configuration);
+}
+
 TEST(MySqlErrors, ATlsErrorIsASettingOrAnOutage) {
   EXPECT_EQ(kind(2026, Phase::connecting, "TLS/SSL error: self-signed certificate"),
             ErrorKind::configuration);

@@ -54,5 +54,23 @@ TEST(PostgreSqlErrorTexts, TheKindFollowsFromTheSqlState) {
   EXPECT_EQ(kind_of(""), ErrorKind::internal);
 }
 
+TEST(PostgreSqlErrorTexts, AStatementWhoseConnectionTheServerEndsIsInDoubt) {
+  for (const char* state : {"57P01", "57P02", "57P04", "57P05", "08006", "08P01", "40003"}) {
+    EXPECT_TRUE(leaves_in_doubt(state, Refused::at_once)) << state;
+  }
+  for (const char* state : {"57P03", "57014", "40001", "40P01", "55P03", "25006", "53100"}) {
+    EXPECT_FALSE(leaves_in_doubt(state, Refused::at_once)) << state;
+  }
+}
+
+TEST(PostgreSqlErrorTexts, ARefusalAfterTheAnswerIsInDoubtUnlessItMeansARollback) {
+  for (const char* state : {"57014", "57P01", "53100", "58030", "XX000"}) {
+    EXPECT_TRUE(leaves_in_doubt(state, Refused::after_its_answer)) << state;
+  }
+  for (const char* state : {"40001", "40P01", "23514"}) {
+    EXPECT_FALSE(leaves_in_doubt(state, Refused::after_its_answer)) << state;
+  }
+}
+
 }  // namespace
 }  // namespace simba::postgresql

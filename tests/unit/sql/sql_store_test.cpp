@@ -5,8 +5,11 @@
 #include <future>
 #include <iterator>
 #include <memory>
+#include <optional>
+#include <span>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -91,6 +94,41 @@ TEST_F(SqlStoreTest, ARequestStillUnderWayFailsWhenTheLastUserLeaves) {
   entered.get_future().wait();
   user.reset();
   EXPECT_NE(answer.get_future().get().error(), nullptr);
+}
+
+TEST_F(SqlStoreTest, AnAcquisitionThatIsLeftOutOfTheAnswerIsInDoubt) {
+  database->on_change = [](Change, std::span<const Ask>) { return std::vector<Row>{}; };
+  const LeaseAnswer answer = acquire(*make_store(), request);
+  ASSERT_NE(answer.error(), nullptr);
+  EXPECT_EQ(answer.error()->kind(), ErrorKind::in_doubt);
+}
+
+TEST_F(SqlStoreTest, ARenewalNamesTheVersionThatWasToldLastWhateverIsInDoubt) {
+  const auto store = make_store();
+  LeaseRequest ours = request;
+  ours.instance = 1;
+  std::vector<std::optional<FencingToken>> named;
+  bool breaks = false;
+  database->on_change = [&](Change change, std::span<const Ask> asks) {
+    if (change == Change::guard) named.push_back(asks.front().version);
+    if (breaks) throw Error{ErrorKind::in_doubt, "cut"};
+    auto rows = FakeDatabase::grant(change, asks);
+    rows.front().version = 4 + named.size();
+    return rows;
+  };
+  const auto guard = [&] {
+    std::promise<LeaseAnswer> promise;
+    store->guard(ours, [&](LeaseAnswer answer) { promise.set_value(std::move(answer)); });
+    return promise.get_future().get();
+  };
+  acquire(*store, ours);
+  guard();
+  breaks = true;
+  guard();
+  guard();
+  breaks = false;
+  guard();
+  EXPECT_EQ(named, (std::vector<std::optional<FencingToken>>{4, 5, 5, 5}));
 }
 
 TEST_F(SqlStoreTest, AWatchBeginsWithANoticeOfThePresentState) {
