@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <charconv>
 #include <limits>
+#include <string_view>
+#include <unordered_map>
 
 #include <fmt/format.h>
 
@@ -50,6 +52,11 @@ const StatementResult& last(const Reply& reply) {
   return reply.results.back();
 }
 
+const StatementResult& statement(const Reply& reply, std::size_t number) {
+  if (number > reply.results.size()) refuse(fmt::format("it has no result {}", number));
+  return reply.results[number - 1];
+}
+
 std::optional<std::uint64_t> number(const Values& values, std::size_t column) {
   const auto& found = value(values, column);
   if (!found) return std::nullopt;
@@ -80,6 +87,33 @@ std::vector<sql::Row> rows(const StatementResult& result) {
   all.reserve(result.rows.size());
   for (const auto& values : result.rows) all.push_back(row(values));
   return all;
+}
+
+std::vector<sql::Row> with_refusals(std::vector<sql::Row> rows, const std::vector<sql::Row>& before,
+                                    std::uint64_t affected, sql::Change change,
+                                    std::span<const sql::Ask> asks) {
+  std::unordered_map<std::string_view, FencingToken> versions;
+  for (const sql::Row& row : before) versions.emplace(row.mutex, row.version);
+  std::unordered_map<std::string_view, const sql::Ask*> by_name;
+  for (const sql::Ask& ask : asks) by_name.emplace(ask.mutex, &ask);
+  const auto ask_of = [&](const sql::Row& row) -> const sql::Ask& {
+    return *by_name.at(row.mutex);
+  };
+  const auto grew = [&](const sql::Row& row) {
+    const auto was = versions.find(row.mutex);
+    return row.owner_id == ask_of(row).contender_id &&
+           (was == versions.end() || was->second < row.version);
+  };
+  const auto grown = static_cast<std::uint64_t>(std::count_if(rows.begin(), rows.end(), grew));
+  for (sql::Row& row : rows) {
+    const sql::Ask& ask = ask_of(row);
+    if (!ask.version || row.owner_id != ask.contender_id) continue;
+    const bool done =
+        affected > 0 && grew(row) &&
+        (change == sql::Change::acquire ? affected >= grown : row.version <= *ask.version + 1);
+    row.refused = !done;
+  }
+  return rows;
 }
 
 }  // namespace simba::mysql::answer

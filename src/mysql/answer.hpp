@@ -1,7 +1,9 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -15,10 +17,25 @@ namespace simba::mysql::answer {
 /// The last result, which a text of statements ends with.
 const StatementResult& last(const Reply& reply);
 
+/// That of the statement of this number; the first is 1.
+const StatementResult& statement(const Reply& reply, std::size_t number);
+
 /// `values` begin with the columns of a row.
 sql::Row row(const std::vector<StatementResult::Value>& values);
 
 std::vector<sql::Row> rows(const StatementResult& result);
+
+/// The rows after an UPDATE that has changed `affected` of them. `before` are those that were
+/// looked at before it; one that is missing there may have been changed by it.
+///
+/// Others may have changed a row between any two statements. What names the contender and has not
+/// grown, or grew while the UPDATE changed nothing, is not its work. Where more rows grew than it
+/// has changed, a namesake was at work in the same moment, nobody knows where: then acquisitions
+/// ask again under the version that they find, and renewals believe what is no further than their
+/// own step, as after an answer that was lost. A step further is a namesake that came after it.
+std::vector<sql::Row> with_refusals(std::vector<sql::Row> rows, const std::vector<sql::Row>& before,
+                                    std::uint64_t affected, sql::Change change,
+                                    std::span<const sql::Ask> asks);
 
 /// Empty: NULL.
 std::optional<std::uint64_t> number(const std::vector<StatementResult::Value>& values,

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <exception>
+#include <iterator>
 #include <unordered_set>
 
 #include <fmt/format.h>
@@ -9,7 +10,6 @@
 #include "mysql/answer.hpp"
 #include "mysql/statements.hpp"
 #include "mysql_schema.hpp"
-#include "sql/rows.hpp"
 
 namespace simba::mysql {
 namespace {
@@ -30,20 +30,6 @@ std::vector<Row> exactly(std::vector<Row> rows, const Items& asked) {
   std::unordered_set<std::string_view> names;
   for (const auto& item : asked) names.insert(name_of(item));
   std::erase_if(rows, [&](const Row& row) { return !names.contains(row.mutex); });
-  return rows;
-}
-
-/// The rows after a change, `before` being those that were there.
-std::vector<Row> with_refusals(std::vector<Row> rows, const std::vector<Row>& before, Change change,
-                               std::span<const Ask> asks) {
-  for (Row& row : rows) {
-    const auto was = std::find_if(before.begin(), before.end(),
-                                  [&](const Row& other) { return other.mutex == row.mutex; });
-    const auto ask = std::find_if(asks.begin(), asks.end(),
-                                  [&](const Ask& one) { return one.mutex == row.mutex; });
-    row.refused = was != before.end() && ask != asks.end() && sql::refuses(*was, change, *ask) &&
-                  was->version != ask->version && row.owner_id == was->owner_id;
-  }
   return rows;
 }
 
@@ -199,12 +185,15 @@ std::vector<Row> MySqlSession::change(Change change, std::span<const Ask> asks,
 
 std::vector<Row> MySqlSession::change_rows(Change change, std::span<const Ask> asks,
                                            LocalTime deadline) {
-  const bool looked = statements::looks_first(change);
-  const Reply reply = must(statements::change(change, asks), deadline, looked ? 2 : 1);
+  const bool looked = statements::looks_first(change, asks);
+  const std::size_t update = looked ? 3 : 1;
+  const Reply reply = must(statements::change(change, asks), deadline, update);
   auto rows = exactly(answer::rows(answer::last(reply)), asks);
-  if (!looked) return rows;
-  const auto before = exactly(answer::rows(reply.results.front()), asks);
-  return with_refusals(std::move(rows), before, change, asks);
+  if (change == Change::release) return rows;
+  std::vector<Row> before;
+  if (looked) before = exactly(answer::rows(answer::statement(reply, update - 1)), asks);
+  const std::uint64_t affected = answer::statement(reply, update).affected;
+  return answer::with_refusals(std::move(rows), before, affected, change, asks);
 }
 
 std::vector<Row> MySqlSession::acquire(std::span<const Ask> asks, LocalTime deadline) {
@@ -214,12 +203,14 @@ std::vector<Row> MySqlSession::acquire(std::span<const Ask> asks, LocalTime dead
   const auto missing = without_row(asks, rows);
   try {
     const Reply second = must(statements::insert_and_acquire(missing), deadline, 2);
-    for (Row& row : exactly(answer::rows(answer::last(second)), missing)) {
-      rows.push_back(std::move(row));
-    }
+    auto made = exactly(answer::rows(answer::last(second)), missing);
+    const std::uint64_t affected = answer::statement(second, 2).affected;
+    std::ranges::move(
+        answer::with_refusals(std::move(made), {}, affected, Change::acquire, missing),
+        std::back_inserter(rows));
   } catch (const Error&) {
     if (rows.empty()) throw;
-    return rows;  // what was answered stays so; the others ask again
+    return rows;  // what was answered stays so; the others are in doubt and ask again
   }
   // A name that the table cannot hold beside another must not stop those that went with it.
   for (const Ask& ask : without_row(missing, rows)) {

@@ -203,7 +203,9 @@ void add_insert(Text& text, const Items& items) {
 
 }  // namespace
 
-bool looks_first(Change change) noexcept { return change != Change::release; }
+bool looks_first(Change change, std::span<const Ask> asks) noexcept {
+  return change != Change::release && asks.size() > 1;
+}
 
 std::string set_up(bool mariadb, bool repeatable_read, milliseconds statement_timeout) {
   // The server gives up first, so that the outcome is known; InnoDB counts in seconds.
@@ -234,7 +236,8 @@ std::string lock_session(std::uint64_t connection) {
 
 std::string change(Change change, std::span<const Ask> asks) {
   Text text;
-  if (looks_first(change)) {
+  if (looks_first(change, asks)) {
+    add(text, "DO 0;");
     add_look(text, asks);
     text.push_back(';');
   }

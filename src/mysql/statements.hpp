@@ -32,10 +32,12 @@ std::string_view look_for_table() noexcept;
 /// Answers 1; fails on a server that has no named locks.
 std::string lock_session(std::uint64_t connection);
 
-/// An UPDATE, then a SELECT of the rows. Before them, unless it is a release, another SELECT, since
-/// the UPDATE does not tell which rows it has changed: there is no way to ask for both at once.
+/// An UPDATE, then a SELECT of the rows. The UPDATE tells how many rows it has changed, but not
+/// which: so before it, where there are several and it is no release, another SELECT. That one
+/// comes after a DO, since a proxy that sends what begins with SELECT to a replica would send all
+/// of it.
 std::string change(sql::Change change, std::span<const sql::Ask> asks);
-bool looks_first(sql::Change change) noexcept;
+bool looks_first(sql::Change change, std::span<const sql::Ask> asks) noexcept;
 
 /// The same for a release, with one more column: the connection that waits for a hint, or NULL.
 std::string release_with_waiters(std::span<const sql::Ask> asks, std::string_view database);

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <future>
 #include <thread>
 
 #include <gtest/gtest.h>
@@ -33,15 +34,20 @@ class MySqlSession : public ::testing::Test {
     console.run(fmt::format("SELECT * FROM simba_mutex WHERE mutex = '{}' FOR UPDATE", mutex));
   }
 
-  /// Waits until somebody waits for what the console has locked. Needs no turn of the console.
+  /// The number of the connection whose change of the mutex is at work in the server; "0": none.
+  /// Not from the tables of InnoDB's locks, which show an old state to those who look all the time.
+  std::string at_work() const {
+    std::string name;
+    for (const char c : mutex) name += fmt::format("{:02x}", static_cast<unsigned char>(c));
+    return Console{options()}.value(
+        fmt::format("SELECT COALESCE(MAX(id),0) FROM information_schema.processlist WHERE state = "
+                    "'Updating' AND info LIKE 'UPDATE simba_mutex %x_{}_%'",
+                    name));
+  }
+
+  /// Waits until a change is held up by what the console has locked. Needs no turn of the console.
   testing::AssertionResult someone_waits_for_row() const {
-    Console other{options()};
-    const std::string waits = fmt::format(
-        "SELECT COUNT(*) FROM information_schema.innodb_lock_waits w "
-        "JOIN information_schema.innodb_trx t ON t.trx_id = w.blocking_trx_id "
-        "WHERE t.trx_mysql_thread_id = {}",
-        console_number);
-    return support::eventually([&] { return other.value(waits) != "0"; })
+    return support::eventually([&] { return at_work() != "0"; })
                ? testing::AssertionSuccess()
                : testing::AssertionFailure() << "nobody waits";
   }
@@ -49,7 +55,6 @@ class MySqlSession : public ::testing::Test {
   Client client{options()};
   std::unique_ptr<sql::Session> session = client.connect();
   Console console{options()};
-  const std::string console_number = console.value("SELECT CONNECTION_ID()");
   std::string mutex = unique("mutex");
 };
 
@@ -248,6 +253,70 @@ TEST_F(MySqlSession, ARowThatAnotherSessionLocksIsUnavailableAndTheOthersGoOn) {
   EXPECT_EQ(blocked->look(std::vector{mutex}, soon()).at(0).owner_id, "me");
   console.run("ROLLBACK");
   EXPECT_EQ(change(*blocked, Change::guard, ask(mutex, "me")).version, 2U);
+}
+
+TEST_F(MySqlSession, OfABatchTheRowsOfANamesakeAreRefusedAndTheOthersChanged) {
+  const std::string other = mutex + "-2";
+  acquire("me");
+  change(*session, Change::acquire, ask(other, "me"));
+  set("version = 5");  // as a namesake does
+  std::vector<Ask> asks{ask(mutex, "me"), ask(other, "me")};
+  for (Ask& one : asks) one.version = 1;
+  for (const Change kind : {Change::guard, Change::acquire}) {
+    auto rows = session->change(kind, asks, soon());
+    ASSERT_EQ(rows.size(), 2U);
+    std::ranges::sort(rows, {}, &Row::mutex);
+    EXPECT_TRUE(rows[0].refused);
+    EXPECT_EQ(rows[0].version, 5U);
+    EXPECT_FALSE(rows[1].refused);
+    EXPECT_EQ(rows[1].version, *asks[1].version + 1);
+    asks[1].version = rows[1].version;
+  }
+}
+
+TEST_F(MySqlSession, ATakeOverThatComesBeforeARenewalThatWaitedForItIsRefused) {
+  acquire("me");
+  lock_row();
+  Ask renewal = ask(mutex, "me");
+  renewal.version = 1;
+  auto answer =
+      std::async(std::launch::async, [&] { return change(*session, Change::guard, renewal); });
+  ASSERT_TRUE(someone_waits_for_row());
+  set("version = 2");  // as a namesake does
+  console.run("COMMIT");
+
+  const Row row = answer.get();
+  EXPECT_TRUE(row.refused);
+  EXPECT_EQ(row.version, 2U);
+}
+
+TEST_F(MySqlSession, WhatANamesakeReleasesWhileItIsWaitedForIsGranted) {
+  acquire("me");
+  lock_row();
+  Ask next_life = ask(mutex, "me");
+  next_life.version = 0;
+  auto answer =
+      std::async(std::launch::async, [&] { return change(*session, Change::acquire, next_life); });
+  ASSERT_TRUE(someone_waits_for_row());
+  set("owner_id = '', acquired_at = 0, ttl_at = 0, transition_at = 0, version = 2");
+  console.run("COMMIT");
+
+  const Row row = answer.get();
+  EXPECT_FALSE(row.refused);
+  EXPECT_EQ(row.version, 3U);
+}
+
+TEST_F(MySqlSession, AChangeWhoseConnectionIsKilledIsInDoubt) {
+  acquire("me");
+  lock_row();
+  auto answer = std::async(std::launch::async, [&] {
+    return error_of([&] { change(*session, Change::guard, ask(mutex, "me")); });
+  });
+  ASSERT_TRUE(someone_waits_for_row());
+  Console{options()}.run("KILL " + at_work());
+  const Error error = answer.get();
+  EXPECT_EQ(error.kind(), ErrorKind::in_doubt) << error.what();
+  EXPECT_FALSE(session->usable());
 }
 
 TEST_F(MySqlSession, AnAnswerThatDoesNotComeInTimeBreaksTheSession) {

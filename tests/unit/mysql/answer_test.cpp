@@ -58,5 +58,86 @@ TEST(MySqlAnswer, AMomentBeyondEverySensibleOneStaysInBounds) {
   EXPECT_GT(answer::row(values).transition_at, 0);
 }
 
+/// Rows of two mutexes that contender "me" has asked for, after an UPDATE.
+class MySqlRefusals : public testing::Test {
+ protected:
+  static sql::Row row(const std::string& mutex, FencingToken version,
+                      const std::string& owner = "me") {
+    return {.mutex = mutex, .owner_id = owner, .transition_at = 9, .version = version, .now = 1};
+  }
+
+  /// Whether the row of "a", and that of "b", was refused.
+  std::vector<bool> refused(sql::Change change, std::uint64_t affected,
+                            const std::vector<sql::Row>& before,
+                            const std::vector<sql::Row>& after) const {
+    std::vector<bool> all;
+    for (const sql::Row& one : answer::with_refusals(after, before, affected, change, asks)) {
+      all.push_back(one.refused);
+    }
+    return all;
+  }
+
+  using Answers = std::vector<bool>;
+  const std::vector<sql::Ask> asks{{.mutex = "a", .contender_id = "me", .version = 5},
+                                   {.mutex = "b", .contender_id = "me", .version = 7}};
+  const std::vector<sql::Row> ours{row("a", 5), row("b", 7)};
+};
+
+TEST_F(MySqlRefusals, WhatTheUpdateHasChangedIsNotRefused) {
+  EXPECT_EQ(refused(sql::Change::guard, 2, ours, {row("a", 6), row("b", 8)}),
+            (Answers{false, false}));
+  EXPECT_EQ(refused(sql::Change::acquire, 2, {row("a", 3, "other"), row("b", 7)},
+                    {row("a", 4), row("b", 8)}),
+            (Answers{false, false}));
+  EXPECT_EQ(refused(sql::Change::acquire, 1, {}, {row("a", 1), row("b", 9, "other")}),
+            (Answers{false, false}));
+}
+
+TEST_F(MySqlRefusals, ARowOfANamesakeIsAlsoWhereItAloneIsNotChanged) {
+  EXPECT_EQ(refused(sql::Change::guard, 1, {row("a", 6), row("b", 7)}, {row("a", 6), row("b", 8)}),
+            (Answers{true, false}));
+  EXPECT_EQ(
+      refused(sql::Change::acquire, 1, {row("a", 9), row("b", 7)}, {row("a", 9), row("b", 8)}),
+      (Answers{true, false}));
+}
+
+TEST_F(MySqlRefusals, ATakeOverBetweenTheLookAndTheUpdateIsNotTakenForOurs) {
+  EXPECT_EQ(refused(sql::Change::guard, 0, ours, {row("a", 6), row("b", 9, "other")}),
+            (Answers{true, false}));
+  EXPECT_EQ(refused(sql::Change::acquire, 0, {}, {row("a", 1), row("b", 1)}),
+            (Answers{true, true}));
+}
+
+TEST_F(MySqlRefusals, ATakeOverBetweenTheUpdateAndTheLookIsNotTakenForOurs) {
+  EXPECT_EQ(refused(sql::Change::guard, 2, ours, {row("a", 7), row("b", 8)}),
+            (Answers{true, false}));
+}
+
+TEST_F(MySqlRefusals, WhatBecomesFreeBetweenTheLookAndTheUpdateIsGranted) {
+  EXPECT_EQ(
+      refused(sql::Change::acquire, 2, {row("a", 9), row("b", 9)}, {row("a", 11), row("b", 11)}),
+      (Answers{false, false}));
+}
+
+TEST_F(MySqlRefusals, WhereItCannotBeKnownWhoseChangeItWasAcquisitionsAskAgain) {
+  const std::vector<sql::Row> after{row("a", 6), row("b", 8)};
+  EXPECT_EQ(refused(sql::Change::acquire, 1, ours, after), (Answers{true, true}));
+  EXPECT_EQ(refused(sql::Change::guard, 1, ours, after), (Answers{false, false}));
+}
+
+TEST_F(MySqlRefusals, OneThatNamesNoVersionIsNotJudged) {
+  const std::vector<sql::Ask> any{{.mutex = "a", .contender_id = "me"}};
+  const auto rows = answer::with_refusals({row("a", 6)}, {}, 0, sql::Change::guard, any);
+  EXPECT_FALSE(rows.at(0).refused);
+}
+
+TEST(MySqlAnswer, AResultThatIsMissingIsAnError) {
+  Reply reply;
+  expect_internal([&] { answer::statement(reply, 1); });
+  reply.results.push_back({.affected = 3});
+  EXPECT_EQ(answer::statement(reply, 1).affected, 3U);
+  expect_internal([&] { answer::statement(reply, 2); });
+}
+
 }  // namespace
 }  // namespace simba::mysql
