@@ -17,6 +17,12 @@ constexpr std::uint64_t any_firing = std::numeric_limits<std::uint64_t>::max();
 // Failures that a slow contender has not heard of yet: more of the same would tell it nothing new.
 constexpr std::size_t backlog_limit = 8;
 
+/// Ends the part of a contention in its succession.
+struct Leave {
+  Succession& succession;
+  void operator()(const LeaseContention* contention) const { succession.leave(*contention); }
+};
+
 std::string named(const LeaseRequest& request) {
   return "mutex [" + request.mutex + "], contender [" + request.contender_id + "]: ";
 }
@@ -63,7 +69,14 @@ void LeaseContention::start() {
       if (const auto self = weak.lock()) self->post(Tick{});
     });
   }
-  if (!succession_->enter(*this)) throw duplicate_id_error(request_.contender_id);
+  if (!succession_->enter(*this)) {
+    throw Error{
+        ErrorKind::duplicate_id,
+        "contender id [" + request_.contender_id + "] already contends for mutex [" +
+            request_.mutex +
+            "] on this factory; start this service when stop() of that one has returned, or "
+            "give each an id of its own"};
+  }
   try {
     post(Start{});
   } catch (...) {
@@ -74,7 +87,9 @@ void LeaseContention::start() {
 
 void LeaseContention::stop() {
   log_debug("stops to contend");
-  succession_->leave(*this);
+  // Not before the callbacks are over: the store takes the next service of our id for us, and gives
+  // it at once what on_released still relies on.
+  const std::unique_ptr<LeaseContention, Leave> leaves{this, Leave{*succession_}};
   // At once and on this thread: a callback or a worker that waits for it may be what we wait for.
   signal_.fire(signal_.source());
   {

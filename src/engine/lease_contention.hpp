@@ -42,7 +42,8 @@ class LeaseContention : public std::enable_shared_from_this<LeaseContention> {
   LeaseContention(const LeaseContention&) = delete;
   LeaseContention& operator=(const LeaseContention&) = delete;
 
-  /// Throws Error (duplicate_id) where another contends for the mutex under the same id already.
+  /// Throws Error (duplicate_id) where another contends for the mutex under the same id already, or
+  /// is being stopped.
   void start();
 
   /// Lets the callbacks end while the lease is still kept, then gives the mutex back; waits for

@@ -20,7 +20,8 @@ class Succession {
   /// It asks from now on.
   void begin(std::weak_ptr<LeaseContention> newest);
 
-  /// It wants to contend from now on, until it leaves. False where another does.
+  /// It contends from now on, and until it leaves nobody else does. False where another has
+  /// entered.
   bool enter(const LeaseContention& contention);
   void leave(const LeaseContention& contention);
 

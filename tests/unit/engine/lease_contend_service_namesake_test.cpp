@@ -1,6 +1,7 @@
 // Two services with one contender id, each on a factory of its own as in two processes.
 
 #include <algorithm>
+#include <memory>
 #include <optional>
 #include <utility>
 #include <variant>
@@ -114,6 +115,32 @@ TEST_F(LeaseContendServiceNamesake, ASecondOneOfTheSameFactoryDoesNotStart) {
   runtime_.run_ready();
   EXPECT_TRUE(second->is_owner());
   second->stop();
+}
+
+/// Why a service does not start; nothing: it has started.
+std::optional<ErrorKind> refusal_of(MutexContendService& service) {
+  try {
+    service.start();
+  } catch (const Error& error) {
+    return error.kind();
+  }
+  return std::nullopt;
+}
+
+TEST_F(LeaseContendServiceNamesake, TheNextOneOfTheFactoryStartsWhenTheCallbacksBeforeItAreOver) {
+  std::unique_ptr<MutexContendService> next;
+  std::optional<ErrorKind> refused;
+  Party me{*this, "me", {.on_released = [&](const MutexState&) { refused = refusal_of(*next); }}};
+  RecordingContender twin{"m", "me"};
+  next = me.factory.create_mutex_contend_service(twin);
+  me.service->start();
+  runtime_.run_ready();
+  me.service->stop();
+  EXPECT_EQ(refused, ErrorKind::duplicate_id) << "it would own what on_released relies on";
+  EXPECT_EQ(refusal_of(*next), std::nullopt);
+  runtime_.run_ready();
+  EXPECT_TRUE(next->is_owner());
+  next.reset();
 }
 
 }  // namespace

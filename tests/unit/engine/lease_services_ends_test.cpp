@@ -9,8 +9,10 @@
 #include <new>
 #include <optional>
 #include <stop_token>
+#include <string>
 #include <thread>
 #include <unistd.h>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -69,6 +71,38 @@ TEST_F(LeaseContendServiceTest, AStartForWhichThereIsNoTimerRethrowsAndMayBeRepe
   runtime_.advance(1min);
   EXPECT_TRUE(contends->is_owner()) << "it renews";
   EXPECT_EQ(observes->after_owner().owner_id(), "a");
+}
+
+TEST_F(LeaseContendServiceTest, AnObserverForWhichThereIsNoTimerAsksNothingAndMayBeStartedAgain) {
+  const auto timers = std::make_shared<ScarceTimers>(runtime_.runtime()->timers);
+  auto scarce = std::make_shared<Runtime>(*runtime_.runtime());
+  scarce->timers = timers;
+  const auto line = std::make_shared<FaultStore>(store_);
+  LeaseServiceFactory factory{line, scarce};
+  Party owner{*this, "a"};
+  owner.service->start();
+  RecordingRetriever observer{"m"};
+  auto service = factory.create_mutex_retrieval_service(observer);
+  for (int tries = 0; tries < 2; ++tries) {
+    EXPECT_THROW(service->start(), std::bad_alloc);
+    EXPECT_EQ(service->status(), ServiceStatus::initial);
+    service->stop();  // there is nothing to stop
+    runtime_.advance(1min);
+  }
+  EXPECT_EQ(line->count(testkit::Operation::retrieve), 0U);
+  EXPECT_EQ(line->count(testkit::Operation::watch), 0U);
+  EXPECT_TRUE(observer.owners().empty());
+
+  timers->none = false;
+  service->start();
+  runtime_.run_ready();
+  EXPECT_EQ(observer.owners(), std::vector<std::string>{"a"});
+  service->stop();
+  timers->none = true;
+  service = factory.create_mutex_retrieval_service(observer);
+  EXPECT_THROW(service->start(), std::bad_alloc);
+  service.reset();  // one that has not begun ends like any other
+  EXPECT_EQ(runtime_.log().text().find("error"), std::string::npos) << runtime_.log().text();
 }
 
 TEST(LeaseServicesFork, AForkedChildMakesNoServiceOfAFactoryOfItsParent) {
@@ -153,6 +187,39 @@ TEST_F(LeaseServicesEnds, StopInTheLossSignalDoesNotWaitForACallbackThatWaitsFor
   EXPECT_EQ(contender.acquisitions(), 1U);
   EXPECT_EQ(contender.releases(), 1U);
   line_->mend();
+}
+
+TEST_F(LeaseServicesEnds, AfterAStopInTheLossSignalTheNextOneOfItsIdStartsWhenItIsStopped) {
+  LeaseServiceFactory factory{line_, runtime_, short_lease()};
+  RecordingContender contender{"m", "a"};
+  RecordingContender twin{"m", "a"};
+  const auto service = factory.create_mutex_contend_service(contender);
+  const auto next = factory.create_mutex_contend_service(twin);
+  service->start();
+  ASSERT_TRUE(eventually([&] { return contender.acquisitions() == 1; }));
+  Gate tried;
+  std::optional<ServiceStatus> then;
+  std::optional<ErrorKind> refused;
+  const std::stop_callback stops{service->lost(), [&] {
+                                   service->stop();
+                                   then = service->status();
+                                   try {
+                                     next->start();
+                                   } catch (const Error& error) {
+                                     refused = error.kind();
+                                   }
+                                   tried.open();
+                                 }};
+  line_->cut();
+  ASSERT_TRUE(tried.opens());
+  EXPECT_EQ(then, ServiceStatus::running) << "its on_released has not been called";
+  EXPECT_EQ(refused, ErrorKind::duplicate_id);
+  ASSERT_TRUE(eventually([&] { return service->status() == ServiceStatus::initial; }));
+  EXPECT_EQ(contender.releases(), 1U);
+  line_->mend();
+  next->start();
+  EXPECT_TRUE(eventually([&] { return next->is_owner(); }));
+  next->stop();
 }
 
 TEST_F(LeaseServicesEnds, StopMayBeCalledByManyThreadsAndCallbacksAtTheSameTime) {
