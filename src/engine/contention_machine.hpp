@@ -159,6 +159,7 @@ class ContentionMachine {
   void change_noticed(const Notice& notice, LocalTime now, Actions& actions);
   void grant_noticed(const Notice& notice, LocalTime now, Actions& actions);
   void give_back(FencingToken token, LocalTime now, Actions& actions);
+  void give_back_again(const Answered& event, LocalTime now, Actions& actions);
   void see(const LeaseRecord& record) noexcept;
   void hint(LocalTime now);
 

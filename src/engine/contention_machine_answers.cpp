@@ -161,13 +161,7 @@ bool ContentionMachine::extend(const LeaseRecord& record, LocalTime counted_from
 void ContentionMachine::release_answered(const Answered& event, bool newest, LocalTime now,
                                          Actions& actions) {
   if (!newest) {
-    // What was given back without waiting for an answer. It may have been granted anew meanwhile.
-    const LeaseRecord* left = event.answer.record();
-    const bool stopped = phase_ == Phase::idle || phase_ == Phase::lapsed;
-    if (stopped && left != nullptr && is_mine(*left) &&
-        left->fencing_token != event.request.token) {
-      give_back(left->fencing_token, now, actions);
-    }
+    give_back_again(event, now, actions);
     return;
   }
   if (const Error* error = event.answer.error()) {
@@ -207,6 +201,7 @@ void ContentionMachine::answered_out_of_epoch(const Answered& event, LocalTime n
       break;
     case Request::Kind::release:
       if (phase_ == Phase::contending) hint(now);
+      give_back_again(event, now, actions);
       break;
     case Request::Kind::guard:
       break;
@@ -276,6 +271,17 @@ void ContentionMachine::give_back(FencingToken token, LocalTime now, Actions& ac
       actions.give_back = make_request(Request::Kind::release, token, now);
       break;
   }
+}
+
+// The answer to a release that nobody waits for. It may have been granted anew before that came.
+void ContentionMachine::give_back_again(const Answered& event, LocalTime now, Actions& actions) {
+  const LeaseRecord* left = event.answer.record();
+  const bool stopped =
+      phase_ == Phase::idle || phase_ == Phase::lapsed || phase_ == Phase::releasing;
+  if (!stopped || left == nullptr || !is_mine(*left)) return;
+  if (left->fencing_token == event.request.token) return;
+  release_token_ = std::max(release_token_, left->fencing_token);  // of the next attempt, if any
+  give_back(left->fencing_token, now, actions);
 }
 
 // Asks again at once: as soon as what is in flight is answered.

@@ -403,6 +403,38 @@ TEST(ContentionMachineStopping, AGrantThatComesWhileItLeavesTheQueueAgainIsGiven
   EXPECT_EQ(granted.give_back->token, 2U);
 }
 
+TEST(ContentionMachineStopping, AGrantOfWhichItHearsWhenItHasGivenUpItsReleaseIsGivenBack) {
+  MachineDriver driver;
+  driver.answer(driver.started(), driver.held("other", 1));
+  const Actions stopped = driver.step(Stop{});
+  ASSERT_TRUE(stopped.send);
+  driver.pass(2s);
+  EXPECT_TRUE(driver.tick().settled);
+  const Actions granted = driver.answer(*stopped.send, driver.mine(2));  // from the queue
+  ASSERT_TRUE(granted.give_back);
+  EXPECT_EQ(granted.give_back->token, 2U);
+  EXPECT_FALSE(driver.answer(*granted.give_back, MachineDriver::free()).give_back);
+}
+
+TEST(ContentionMachineStopping, AGrantThatAnotherAnswerThanTheAwaitedOneTellsOfIsGivenBack) {
+  MachineDriver driver;
+  const Request acquire = driver.started();
+  const Actions stopped = driver.step(Stop{});
+  ASSERT_TRUE(stopped.send);
+  ASSERT_TRUE(driver.answer(*stopped.send, driver.mine(2)).send);  // gets lost
+  const Actions late = driver.answer(acquire, driver.mine(1));
+  ASSERT_TRUE(late.give_back);
+  // A copy of the acquisition came before it.
+  const Actions told = driver.answer(*late.give_back, driver.mine(3));
+  ASSERT_TRUE(told.give_back);
+  EXPECT_EQ(told.give_back->token, 3U);
+  driver.pass(2s);
+  driver.tick();
+  const Actions again = driver.tick_at_wake();
+  ASSERT_TRUE(again.send);
+  EXPECT_EQ(again.send->token, 3U);
+}
+
 TEST(ContentionMachineStopping, AnAnswerOfAnEarlierLifeChangesNothing) {
   MachineDriver driver;
   driver.own(1);
