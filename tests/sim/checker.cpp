@@ -38,7 +38,8 @@ std::string_view name_of(Rule rule) noexcept {
                              "overlooked-loss",
                              "unnoticed-namesake",
                              "false-namesake",
-                             "taking-turns"};
+                             "taking-turns",
+                             "wrong-lease"};
   return names.at(static_cast<std::size_t>(rule));
 }
 
@@ -66,8 +67,9 @@ void Checker::fail(Rule rule, std::string what) {
   constexpr std::array beside_namesakes{Rule::unnoticed_namesake, Rule::taking_turns,
                                         Rule::callback_order,     Rule::callback_after_stop,
                                         Rule::internal_error,     Rule::standstill};
-  const bool judged = !namesakes_ || std::find(beside_namesakes.begin(), beside_namesakes.end(),
-                                               rule) != beside_namesakes.end();
+  const bool judged =
+      !namesakes_ || (kept_apart_ && rule == Rule::two_owners) ||
+      std::find(beside_namesakes.begin(), beside_namesakes.end(), rule) != beside_namesakes.end();
   if (failed() || !judged) return;
   rule_ = rule;
   what_ = std::move(what);
@@ -97,6 +99,7 @@ void Checker::look(const Host& host) {
       check_signal(*party);
       ended(*party);
     }
+    if (party->service != nullptr) check_lease(*party);
   }
 }
 
@@ -183,6 +186,40 @@ void Checker::check_deadline(const Party& party) {
                    plan_.margin.count()));
 }
 
+// What lease_until() says, also of one that is no owner any more and winds up: for so long the
+// store lets nobody else in, and a margin longer. Where the server has forgotten the grant it may
+// know an older one, which is renewed while it winds up; a release of that one may be under way.
+void Checker::check_lease(Party& party) {
+  const LocalTime until = party.service->lease_until();
+  const bool lasts = until > party.host->local_now();
+  if (std::exchange(party.shows_lease, lasts) && !lasts) check_lease_is_shown(party);
+  if (std::exchange(party.lease_until, until) == until || !lasts) return;
+  if (excused(party) || forgotten(party.granted)) return;
+  const Record& record = record_of(party.mutex);
+  const LocalTime shown = party.host->true_time(until);
+  const LocalTime kept = server_true(record.transition_at);
+  if (names(record, party) && shown + plan_.margin - plan_.margin / 1'000 <= kept + rounding)
+    return;
+  fail(Rule::wrong_lease,
+       fmt::format("{} says that nobody else can own m{} until {}; the server names [{}] until {}, "
+                   "and the margin is {} ms",
+                   words(party), party.mutex, show(shown), record.owner, show(kept),
+                   plan_.margin.count()));
+}
+
+/// Its lease lasts no longer. Who winds up renews it, and says so, where nothing is in the way.
+void Checker::check_lease_is_shown(const Party& party) {
+  if (!party.inside || party.stop_began == never || !party.owned_at_stop) return;
+  if (party.kind == Party::Kind::locker || party.excused_turn) return;
+  if (drain_is_over(party) || excused(party)) return;
+  const nanoseconds span = plan_.lease() + plan_.request_timeout;
+  if (party.host->has_just_woken(span)) return;
+  if (calm_since(party.host->number()) >= scene_.world.now() - span) return;
+  fail(Rule::wrong_lease,
+       fmt::format("{} winds up and keeps its lease of m{}, but does not show how long it lasts",
+                   words(party), party.mutex));
+}
+
 // Errors that tell of a callback beyond its limit are expected.
 void Checker::logged(const Host& host, std::string_view message) {
   if (host.crashed()) return;
@@ -195,7 +232,9 @@ void Checker::logged(const Host& host, std::string_view message) {
         continue;
       }
       party->barred = true;
-      if (namesakes_) continue;
+      // A server that has forgotten that it took over from a former life may carry out a late
+      // request of that one.
+      if (namesakes_ || (party->owner && forgotten(party->granted))) continue;
       fail(Rule::false_namesake, fmt::format("{} logs: {}", host.name(), message));
     }
   }
@@ -223,10 +262,12 @@ void Checker::heard(const Host& host, const std::string& id, LocalTime sent, Loc
   party->heard_given = std::max(party->heard_given, given);
 }
 
-void Checker::renewal_answered(const Host& host, const std::string& id, LocalTime given,
+// An answer to a renewal of an ownership before this one, which may come late, changes nothing: it
+// was sent before this one was granted.
+void Checker::renewal_answered(const Host& host, const std::string& id, LocalTime sent,
                                FencingToken token) {
   Party* party = find(host, id);
-  if (party == nullptr || !party->owner || given < party->granted || token >= party->token) return;
+  if (party == nullptr || !party->owner || sent < party->granted || token >= party->token) return;
   party->refused = true;
   const auto check = [this, party, lost = party->token, paused = host.paused_in_all()] {
     if (party->host->crashed() || party->host->paused_in_all() != paused) return;
@@ -246,9 +287,17 @@ void Checker::grant_arrives(const Host& host, const std::string& id) {
   if (Party* party = find(host, id)) party->gives_back = false;
 }
 
-void Checker::asks_to_release(const Host& host, const std::string& id) {
+void Checker::asks_to_acquire(const Host& host, const std::string& id) {
+  const Party* party = find(host, id);
+  if (party == nullptr || !party->barred) return;
+  fail(Rule::taking_turns, fmt::format("{} asks for m{} again, though another uses its id",
+                                       words(*party), party->mutex));
+}
+
+void Checker::asks_to_release(const Host& host, const std::string& id, FencingToken token) {
   Party* party = find(host, id);
   if (party == nullptr) return;
+  party->given_back = std::max(party->given_back, token);
   if (withheld(*party)) {
     fail(Rule::early_release, fmt::format("{} gives m{} back, although its lease was to run out",
                                           words(*party), party->mutex));
@@ -288,6 +337,27 @@ void Checker::grant_arrived(const Host& host, const std::string& id, FencingToke
   scene_.world.at(scene_.world.now() + plan_.request_timeout + unhurried, check);
 }
 
+// Whatever became of messages, it knows that the mutex is its own: if it is not wanted, it asks to
+// release it under that token.
+void Checker::still_named(const Host& host, const std::string& id, FencingToken token) {
+  Party* party = find(host, id);
+  const bool contends = party != nullptr && !party->stopped && party->stop_began == never;
+  if (party == nullptr || contends) return;  // who contends gets it by asking
+  const auto check = [this, party, token, starts = party->starts, paused = host.paused_in_all()] {
+    if (!unwanted(*party) || party->host->paused_in_all() != paused || party->starts != starts) {
+      return;
+    }
+    const Record& record = record_of(party->mutex);
+    if (party->host->ending || party->given_back >= token) return;
+    if (record.token != token || !names(record, *party)) return;
+    fail(Rule::kept_grant, fmt::format("{} has stopped, and has heard that m{} is its own with "
+                                       "token {}, but does not give it back",
+                                       words(*party), party->mutex, token));
+  };
+  const nanoseconds span = plan_.request_timeout + plan_.retry_max + unhurried;
+  scene_.world.at(scene_.world.now() + std::min<nanoseconds>(span, plan_.lease() / 2), check);
+}
+
 // ---- the server ----------------------------------------------------------------------------
 
 void Checker::executed(const Call& call, const Host& caller, const Record& before,
@@ -303,14 +373,18 @@ void Checker::executed(const Call& call, const Host& caller, const Record& befor
                      "at {}",
                      call.contender, call.mutex, show(server_true(before.transition_at))));
   }
-  const bool taken_over = call.kind == Call::Kind::acquire && after.token != before.token &&
-                          before.owner == call.contender && before.instance != call.instance;
+  const bool of_namesake = call.kind == Call::Kind::acquire && before.owner == call.contender &&
+                           before.instance != call.instance;
+  const bool taken_over = of_namesake && after.token != before.token;
   for (Party* party : mutexes_[call.mutex].parties) {
     if (!taken_over || party->id != call.contender || party->host == &caller) continue;
     if (party->owner && party->token == before.token) check_noticed(*party, after.token);
   }
+  if (of_namesake && !taken_over && call.token == before.token) {
+    if (Party* party = find(caller, call.contender)) check_gives_up(*party, before.token);
+  }
   const bool asked_and_got = call.kind == Call::Kind::acquire && after.owner == call.contender &&
-                             after.instance == call.instance;
+                             after.instance == call.instance && before != after;
   const bool changed = after.owner != before.owner || after.token != before.token;
   if (!after.owner.empty() && (asked_and_got || changed)) granted(before, after, call.mutex);
   if (call.kind == Call::Kind::guard && !changed && before != after) {
@@ -342,6 +416,28 @@ void Checker::check_noticed(Party& overtaken, FencingToken by) {
   scene_.world.at(began + bound, check);
 }
 
+/// It may not take over from another of its id, which is alive. If that one outlives its lease one
+/// and a half times, it gives up when it asks next, which it does after a lease.
+void Checker::check_gives_up(Party& waiter, FencingToken of_other) {
+  ++kept_out_;
+  const LocalTime began = scene_.world.now();
+  const nanoseconds waits = nanoseconds{plan_.lease()} * 5 / 2 + plan_.jitter.high;
+  const nanoseconds bound = waits + waits / 1'000 + plan_.request_timeout + unhurried;
+  const auto check = [this, &waiter, of_other, began, bound, starts = waiter.starts] {
+    if (waiter.host->crashed() || waiter.host->has_just_woken(bound)) return;
+    const bool over = waiter.stopped || waiter.contends_since == never;
+    if (waiter.starts != starts || over || waiter.barred) return;
+    const Record& record = record_of(waiter.mutex);
+    if (record.token != of_other || !names(record, waiter)) return;
+    if (calm_since(waiter.host->number()) >= began - plan_.request_timeout) return;
+    fail(Rule::unnoticed_namesake,
+         fmt::format("{} has waited for m{} since {}, which another of its id keeps, and has not "
+                     "given up",
+                     words(waiter), waiter.mutex, show(began)));
+  };
+  scene_.world.at(began + bound, check);
+}
+
 void Checker::granted(const Record& before, const Record& record, std::size_t number) {
   Mutex& mutex = mutexes_[number];
   scene_.trace.event(scene_.world.now(), "server", "grants m{} to {} with token {}", number,
@@ -355,6 +451,14 @@ void Checker::granted(const Record& before, const Record& record, std::size_t nu
   for (const Party* party : mutex.parties) {
     if (party->id == record.owner || party->host->crashed()) continue;
     if (party->id == before.owner) check_wind_up(*party, before);
+    if (party->service != nullptr && !party->service->is_owner() && !excused(*party) &&
+        !forgotten(party->granted) && party->service->lease_until() > party->host->local_now()) {
+      fail(Rule::wrong_lease,
+           fmt::format("the server grants m{} to {}, but {} says that nobody "
+                       "else can own it until {}",
+                       number, record.owner, words(*party),
+                       show(party->host->true_time(party->service->lease_until()))));
+    }
     if (!party->lost.stop_possible() || party->lost.stop_requested() || excused(*party)) continue;
     if (party->service != nullptr && party->service->is_owner()) {
       fail(Rule::two_owners, fmt::format("the server grants m{} to {} while {} owns it by its own "

@@ -41,9 +41,11 @@ enum class Rule {
   standstill,           ///< things happen without end while no time passes
   early_loss,           ///< an ownership ends though nothing speaks against it
   overlooked_loss,      ///< the store has said that it is not the owner, and it still is
-  unnoticed_namesake,   ///< two use one id, and who was taken over has not noticed at its renewal
+  unnoticed_namesake,   ///< two use one id, and who was taken over has not noticed at its renewal,
+                        ///< or who may not take over waits for ever
   false_namesake,       ///< one has noticed another that is not there
-  taking_turns,         ///< one that has noticed another under its id owns again
+  taking_turns,         ///< one that has noticed another under its id asks or owns again
+  wrong_lease,          ///< lease_until() shows more than the store keeps, or nothing of it
 };
 
 /// What messages take in peace, and threads to wake up, several times over.
@@ -77,6 +79,7 @@ struct Party {
   bool news = false;
   bool overdue = false;     ///< its lease had ended before it was renewed or asked to release
   bool gives_back = false;  ///< it has asked to release since a grant came that it does not want
+  FencingToken given_back = 0;  ///< the greatest token that it has asked to release
 
   bool inside = false;           ///< between on_acquired and the end of on_released, or in the work
   bool in_callback = false;      ///< one runs now, or the work
@@ -90,6 +93,10 @@ struct Party {
   std::size_t starts = 0;           ///< how often it has begun to contend
   LocalTime contends_since = never;
   bool barred = false;  ///< it has said, since it was started, that another uses its id
+
+  // What its service says of its lease, and whether that was a lease that lasts.
+  LocalTime lease_until = LocalTime::min();
+  bool shows_lease = false;
 };
 
 /// Watches a run and says what is wrong. It never changes anything.
@@ -100,8 +107,12 @@ class Checker {
   Party& add(Host& host, Party::Kind kind, std::size_t mutex, const std::string& id);
 
   /// Some contenders share their id with others. Then only the rules about that are judged, and
-  /// those that hold for each process alone.
-  void expect_namesakes() noexcept { namesakes_ = true; }
+  /// those that hold for each process alone. `kept_apart`: the store sees who is alive, so there
+  /// are no two owners either.
+  void expect_namesakes(bool kept_apart = false) noexcept {
+    namesakes_ = true;
+    kept_apart_ = kept_apart;
+  }
 
   bool failed() const noexcept { return rule_ != Rule::none; }
   Rule rule() const noexcept { return rule_; }
@@ -118,16 +129,21 @@ class Checker {
   /// The store's word on its own lease has reached a contender, under that token.
   void heard(const Host& host, const std::string& id, LocalTime sent, LocalTime given,
              FencingToken token);
-  /// A renewal was answered: the contender owns under that token, or not at all (0).
-  void renewal_answered(const Host& host, const std::string& id, LocalTime given,
+  /// A renewal that was sent then is answered: the contender owns under that token, or not at all
+  /// (0).
+  void renewal_answered(const Host& host, const std::string& id, LocalTime sent,
                         FencingToken token);
   /// A notice has reached a contender.
   void nudged(const Host& host, const std::string& id);
   /// A grant that it has asked or waited for is about to reach a contender, or has just reached it.
   void grant_arrives(const Host& host, const std::string& id);
   void grant_arrived(const Host& host, const std::string& id, FencingToken token);
+  /// A contender asks for the mutex.
+  void asks_to_acquire(const Host& host, const std::string& id);
   /// A contender asks the store to release.
-  void asks_to_release(const Host& host, const std::string& id);
+  void asks_to_release(const Host& host, const std::string& id, FencingToken token);
+  /// The answer to a release is about to reach it: it owns the mutex, under another token.
+  void still_named(const Host& host, const std::string& id, FencingToken token);
 
   // ---- the server --------------------------------------------------------------------------
   void executed(const Call& call, const Host& caller, const Record& before, const Record& after);
@@ -135,8 +151,8 @@ class Checker {
   /// The present record, and the true moment at which its lease ends.
   std::function<const Record&(std::size_t mutex)> record_of{};
   std::function<LocalTime(ServerTime)> server_true{};
-  /// Whether the server has that contender in its queue.
-  std::function<bool(std::size_t mutex, const std::string& contender)> queues{};
+  /// Whether the server has that contender of that client in its queue.
+  std::function<bool(std::size_t mutex, const std::string& contender, std::size_t client)> queues{};
   /// When the last message of that client was lost or late.
   std::function<LocalTime(std::size_t client)> calm_since{};
 
@@ -175,6 +191,8 @@ class Checker {
   std::size_t excused() const noexcept { return excused_count_; }
   /// How often an owner was taken over by one of the same id.
   std::size_t overtaken() const noexcept { return overtaken_; }
+  /// How often one was not let in since another of the same id is alive.
+  std::size_t kept_out() const noexcept { return kept_out_; }
   nanoseconds stop_bound() const noexcept { return plan_.release_wait + plan_.drain_limit; }
 
  private:
@@ -197,11 +215,14 @@ class Checker {
   void check_reason(const Party& party);
   void check_has_left(const Party& party);
   void check_deadline(const Party& party);
+  void check_lease(Party& party);
+  void check_lease_is_shown(const Party& party);
   void granted(const Record& before, const Record& record, std::size_t mutex);
   void check_wind_up(const Party& party, const Record& last);
   void released(const Call& call, const Host& caller);
   Party* find(const Host& host, const std::string& id) const;
   void check_noticed(Party& overtaken, FencingToken by);
+  void check_gives_up(Party& waiter, FencingToken of_other);
   bool forgotten(LocalTime at) const;
   bool excused(const Party& party) const;
   bool unwanted(const Party& party) const;
@@ -222,7 +243,9 @@ class Checker {
   std::vector<Mutex> mutexes_;
   std::vector<Span> forgotten_;
   bool namesakes_ = false;
+  bool kept_apart_ = false;
   std::size_t overtaken_ = 0;
+  std::size_t kept_out_ = 0;
   LocalTime peace_since_ = never;
   nanoseconds worst_gap_{0};
   std::size_t ownerships_ = 0;

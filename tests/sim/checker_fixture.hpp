@@ -28,10 +28,8 @@ class TalkingService final : public MutexContendService {
   MutexContender& contender() const noexcept override { return contender_; }
   bool is_owner() const noexcept override { return owner; }
   bool is_in_ttl() const noexcept override { return owner; }
-  LocalTime lease_until() const noexcept override { return owner ? never : LocalTime::min(); }
-  std::chrono::nanoseconds lease_left() const noexcept override {
-    return owner ? std::chrono::nanoseconds::max() : std::chrono::nanoseconds::zero();
-  }
+  LocalTime lease_until() const noexcept override { return shown; }
+  std::chrono::nanoseconds lease_left() const noexcept override { return {}; }
   void let_lease_run_out() override {}
   std::stop_token lost() const override {
     return owner || !tells_losses ? signal.get_token() : lost_.get_token();
@@ -47,6 +45,7 @@ class TalkingService final : public MutexContendService {
   bool owner = false;
   bool tells_losses = true;
   FencingToken token = 0;
+  LocalTime shown = LocalTime::min();  // the end of its lease
   std::stop_source signal;
   MutexState state;
 
@@ -65,7 +64,9 @@ class CheckerTest : public testing::Test {
   CheckerTest() {
     checker_.record_of = [this](std::size_t) -> const Record& { return record_; };
     checker_.server_true = [](ServerTime at) { return LocalTime{at}; };
-    checker_.queues = [this](std::size_t, const std::string& id) { return queued_ == id; };
+    checker_.queues = [this](std::size_t, const std::string& id, std::size_t) {
+      return queued_ == id;
+    };
     checker_.calm_since = [this](std::size_t) { return calm_since_; };
     first_.service = &first_service_;
     second_.service = &second_service_;

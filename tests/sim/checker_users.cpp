@@ -34,16 +34,17 @@ void Checker::stop_begins(Party& party) {
 
 void Checker::stop_returned(Party& party) {
   if ((party.inside || party.in_callback) && drain_is_over(party)) party.excused_turn = true;
-  party.stop_began = never;
   has_stopped(party);
+  party.stop_began = never;
   scene_.trace.event(scene_.world.now(), party.host->name(), "{} has stopped", party.id);
   check_has_left(party);
 }
 
 void Checker::has_stopped(Party& party) {
   party.stopped = true;
-  party.stopped_in_trouble = calm_since(party.host->number()) >=
-                             scene_.world.now() - plan_.request_timeout - plan_.retry_max;
+  const LocalTime began = std::min(party.stop_began, scene_.world.now());
+  party.stopped_in_trouble =
+      calm_since(party.host->number()) >= began - plan_.request_timeout - plan_.retry_max;
 }
 
 // Who has stopped is not in the queue of the server as soon as a request is over, where no message
@@ -57,7 +58,8 @@ void Checker::check_has_left(const Party& party) {
   const auto check = [this, &party, stopped, paused = party.host->paused_in_all(),
                       starts = party.starts] {
     if (!unwanted(party) || party.host->paused_in_all() != paused || party.starts != starts) return;
-    if (calm_since(party.host->number()) >= stopped || !queues(party.mutex, party.id)) return;
+    if (calm_since(party.host->number()) >= stopped) return;
+    if (!queues(party.mutex, party.id, party.host->number())) return;
     fail(Rule::leak, fmt::format("{} has stopped, but waits for m{} in the queue of the server",
                                  words(party), party.mutex));
   };

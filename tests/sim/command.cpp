@@ -135,6 +135,7 @@ struct Total {
   std::uint64_t switches = 0;
   std::uint64_t excused = 0;
   std::uint64_t overtaken = 0;
+  std::uint64_t kept_out = 0;
   FaultCounts faults{};
   double hours = 0;
   Outcome worst{};  // with the longest time without an owner as a part of its bound
@@ -146,6 +147,7 @@ struct Total {
     switches += outcome.switches;
     excused += outcome.excused;
     overtaken += outcome.overtaken;
+    kept_out += outcome.kept_out;
     for (std::size_t i = 0; i < fault_kinds; ++i) faults.at(i) += outcome.faults.at(i);
     hours += in_seconds(outcome.simulated) / 3'600;
     const auto part = [](const Outcome& o) {
@@ -172,6 +174,7 @@ struct Total {
                      in_seconds(worst.owner_bound))},
         {"releases beyond the drain limit or the lease", std::to_string(excused)},
         {"owners that another of the same id has taken over", std::to_string(overtaken)},
+        {"requests refused since another of the same id is alive", std::to_string(kept_out)},
     };
     for (std::size_t i = 0; i < fault_kinds; ++i) {
       all.emplace_back(fmt::format("fault: {}", name_of(static_cast<Fault>(i))),
@@ -230,7 +233,7 @@ int run_hours(const Order& order) {
   const double seconds = seconds_since(began);
   const double busy = static_cast<double>(std::clock()) / CLOCKS_PER_SEC;
   for (const auto& [name, value] : total.lines(seconds, busy))
-    fmt::print("{:<55} {}\n", name, value);
+    fmt::print("{:<57} {}\n", name, value);
   return order.report ? write_report(*order.report, total, seconds, busy) : 0;
 }
 

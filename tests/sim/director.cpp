@@ -2,6 +2,7 @@
 
 #include "sim/director.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace simba::sim {
@@ -246,7 +247,8 @@ void Director::crash(std::size_t place) {
   network_.count(Fault::crash);
   host.crash();
   checker_.crashed(host);
-  network_.lose(host.number(), world_.between(0ms, dead_noticed));
+  network_.lose(host.number(),
+                world_.between(0ms, std::min<nanoseconds>(dead_noticed, stage_.plan.lease())));
   const bool same_ids = chance(500) || stage_.namesakes;
   if (same_ids) network_.count(Fault::restart_same_id);
   const nanoseconds later = chance(500) ? world_.between(1ms, 50ms) : world_.between(50ms, 20s);

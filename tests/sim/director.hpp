@@ -9,7 +9,7 @@
 
 namespace simba::sim {
 
-/// A server notices within this time that a process is gone.
+/// A server notices within this time, and within a lease, that a process is gone.
 inline constexpr nanoseconds dead_noticed = std::chrono::seconds{2};
 
 /// Makes things go wrong on a stage, then right, then end. How, follows from the seed.

@@ -20,7 +20,8 @@ void Director::make_peace() {
   std::vector<const Party*> slow = checker_.busy();
   const auto in_trouble = [&] {
     std::erase_if(slow, [](const Party* party) { return !party->in_callback; });
-    return !slow.empty() || returning_ > 0 || network_.down() || any_host_in_trouble();
+    return !slow.empty() || returning_ > 0 || network_.down() || any_host_in_trouble() ||
+           network_.late_until() > world_.now();
   };
   while (in_trouble() && !checker_.failed()) go_on(20ms);
   start_all();

@@ -17,16 +17,15 @@ std::string_view name_of(Fault fault) noexcept {
   return names.at(static_cast<std::size_t>(fault));
 }
 
-Network::Network(const Scene& scene, Checker& checker, std::size_t mutexes, Offer offer,
-                 int drift_ppm)
+Network::Network(const Scene& scene, Checker& checker, Server server, int drift_ppm)
     : scene_{scene},
       checker_{checker},
       began_{scene.world.now()},
       drift_ppm_{drift_ppm},
-      server_{mutexes, offer} {
+      server_{std::move(server)} {
   checker_.record_of = [this](std::size_t mutex) -> const Record& { return server_.record(mutex); };
-  checker_.queues = [this](std::size_t mutex, const std::string& contender) {
-    return server_.waits(mutex, contender);
+  checker_.queues = [this](std::size_t mutex, const std::string& contender, std::size_t client) {
+    return server_.waits(mutex, contender, client);
   };
   checker_.calm_since = [this](std::size_t client) { return calm_since(client); };
   checker_.server_true = [this](ServerTime at) { return true_time(at); };
@@ -60,6 +59,7 @@ LocalTime Network::calm_since(std::size_t client) const {
 
 void Network::troubled(std::size_t client, LocalTime until) {
   links_[client].troubled_until = std::max(links_[client].troubled_until, until);
+  late_until_ = std::max(late_until_, until);
 }
 
 // ---- messages ------------------------------------------------------------------------------
@@ -138,6 +138,7 @@ void Network::to_client(const Label& label, int lost, Fault kind,
 void Network::request(Call call, std::function<void(const Answer&)> deliver) {
   const Label label{call.client, "", name_of(call.kind), call.contender, call.mutex};
   const auto task = [this, call, deliver = std::move(deliver)] { execute(call, deliver); };
+  if (call.kind == Call::Kind::acquire) links_[call.client].asked[call.contender] = call;
   if (call.kind == Call::Kind::release && weather.stray_releases > 0 &&
       scene_.world.chance(weather.stray_releases)) {
     count(Fault::doubled);
@@ -146,7 +147,24 @@ void Network::request(Call call, std::function<void(const Answer&)> deliver) {
       if (!down()) task();
     });
   }
+  const auto asked = links_[call.client].asked.find(call.contender);
+  if (call.kind == Call::Kind::release && weather.doubled > 0 &&
+      asked != links_[call.client].asked.end() && scene_.world.chance(100)) {
+    ask_again(asked->second, false);  // before the release or after it
+  }
   to_server(label, task);
+}
+
+/// Nobody waits for the answer.
+void Network::ask_again(const Call& call, bool late) {
+  const Label label{call.client, "", name_of(call.kind), call.contender, call.mutex};
+  count(Fault::doubled);
+  trace(label, "is doubled");
+  const LocalTime at = scene_.world.now() + delay(label, late);
+  troubled(call.client, at);
+  scene_.world.at(at, [this, call] {
+    if (!down()) execute(call, [](const Answer&) {});
+  });
 }
 
 void Network::execute(const Call& call, const std::function<void(const Answer&)>& deliver) {
@@ -242,6 +260,9 @@ void Network::cut(std::size_t client, nanoseconds span) {
 }
 
 void Network::lose(std::size_t client, nanoseconds span) {
+  for (const auto& [contender, call] : links_[client].asked) {
+    if (weather.doubled > 0 && scene_.world.chance(500)) ask_again(call, true);
+  }
   links_[client].cut_until = never;
   scene_.world.at(scene_.world.now() + span, [this, client] {
     ++links_[client].connection;

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <set>
 #include <string>
 #include <string_view>
@@ -72,7 +73,7 @@ class Client {
 /// The server, and the messages between it and the processes.
 class Network {
  public:
-  Network(const Scene& scene, Checker& checker, std::size_t mutexes, Offer offer, int drift_ppm);
+  Network(const Scene& scene, Checker& checker, Server server, int drift_ppm);
 
   /// Clients are numbered as their hosts.
   void connect(Host& host, Client& client);
@@ -92,7 +93,8 @@ class Network {
   Weather weather{};
   void restart_server(nanoseconds span, bool lose_memory);
   void cut(std::size_t client, nanoseconds span);
-  /// The process is gone; the server finds out after that time.
+  /// The process is gone; the server finds out after that time. Where messages are doubled, what it
+  /// has asked last may come once more meanwhile, or later.
   void lose(std::size_t client, nanoseconds span);
   void jump_wall_clock(nanoseconds by);
   void calm();
@@ -105,6 +107,8 @@ class Network {
   LocalTime true_time(ServerTime at) const;
   /// Until when a message of that client, or the server, was in trouble.
   LocalTime calm_since(std::size_t client) const;
+  /// Until when late messages may come, also of those who are gone.
+  LocalTime late_until() const noexcept { return late_until_; }
 
  private:
   struct Link {
@@ -115,6 +119,7 @@ class Network {
     std::uint64_t known = 0;       ///< the one that the client speaks on
     std::set<std::uint64_t> ended;
     LocalTime troubled_until = LocalTime::min();  ///< a message of it was lost or late
+    std::map<std::string, Call> asked;            ///< the last acquisition of each contender
   };
 
   /// A message, for the trace.
@@ -135,6 +140,7 @@ class Network {
   void post(const Label& label, int lost, Fault kind, const Arrive& arrive);
   void to_server(const Label& label, const std::function<void()>& task);
   void to_client(const Label& label, int lost, Fault kind, const std::function<void()>& task);
+  void ask_again(const Call& call, bool late);
   void execute(const Call& call, const std::function<void(const Answer&)>& deliver);
   void push_all();
   void break_all();
@@ -145,6 +151,7 @@ class Network {
   const int drift_ppm_;
   Server server_;
   std::vector<Link> links_;
+  LocalTime late_until_ = LocalTime::min();
   LocalTime down_until_ = LocalTime::min();
   LocalTime all_know_at_ = LocalTime::min();  // that their connections broke
   nanoseconds wall_offset_{0};

@@ -19,13 +19,23 @@ const char* name_of(Call::Kind kind) noexcept {
   return names.at(static_cast<std::size_t>(kind));
 }
 
-Server::Server(std::size_t mutexes, Offer offer) : offer_{offer}, mutexes_(mutexes) {}
+Server::Server(std::size_t mutexes, Offer offer, bool sees_life)
+    : offer_{offer}, sees_life_{sees_life}, mutexes_(mutexes) {}
 
 // ---- the rules of leases -------------------------------------------------------------------
 
 Record Server::execute(const Call& call, ServerTime now) {
   Mutex& mutex = mutexes_[call.mutex];
   const Record before = mutex.record;
+  if (!sees_life_ || seen_alive(call.client)) carry_out(mutex, call, now);
+  if (mutex.record != before) mutex.journal.emplace_back(now, before);
+  while (!mutex.journal.empty() && mutex.journal.front().first < now - journal_span) {
+    mutex.journal.pop_front();
+  }
+  return mutex.record;
+}
+
+void Server::carry_out(Mutex& mutex, const Call& call, ServerTime now) {
   switch (call.kind) {
     case Call::Kind::acquire:
       acquire(mutex, call, now);
@@ -39,11 +49,6 @@ Record Server::execute(const Call& call, ServerTime now) {
     case Call::Kind::retrieve:
       break;
   }
-  if (mutex.record != before) mutex.journal.emplace_back(now, before);
-  while (!mutex.journal.empty() && mutex.journal.front().first < now - journal_span) {
-    mutex.journal.pop_front();
-  }
-  return mutex.record;
 }
 
 void Server::acquire(Mutex& mutex, const Call& call, ServerTime now) {
@@ -51,7 +56,8 @@ void Server::acquire(Mutex& mutex, const Call& call, ServerTime now) {
   const bool over = now >= mutex.record.transition_at;
   const bool mine = mutex.record.owner == call.contender;
   const bool namesake = mine && mutex.record.instance != call.instance;
-  if (free || over || (mine && (!namesake || mutex.record.token == call.token))) {
+  const bool taken_over = mutex.record.token == call.token && !seen_alive(mutex.record.client);
+  if (free || over || (mine && (!namesake || taken_over))) {
     wait_no_longer(mutex, call.contender);
     grant(mutex, {call.contender, call.client, call.instance}, call, now);
     tell(call.mutex, false);
@@ -89,6 +95,7 @@ void Server::grant(Mutex& mutex, const Waiter& to, const Call& call, ServerTime 
   mutex.record.token = std::max(mutex.record.token + 1, of_clock);
   mutex.record.owner = to.contender;
   mutex.record.instance = to.instance;
+  mutex.record.client = to.client;
   mutex.record.acquired_at = now;
   mutex.record.ttl_at = now + call.ttl;
   mutex.record.transition_at = now + call.ttl + call.transition;
@@ -120,7 +127,7 @@ bool Server::grant_to_waiter(Mutex& mutex, const Call& call, ServerTime now) {
 }
 
 void Server::wait(Mutex& mutex, const Call& call) {
-  if (offer_ != Offer::grants) return;
+  if (offer_ != Offer::grants || gone_.contains(call.client)) return;
   wait_no_longer(mutex, call.contender);
   mutex.waiters.push_back({call.contender, call.client, call.instance});
 }
@@ -149,10 +156,11 @@ std::size_t Server::waiters() const {
   return all;
 }
 
-bool Server::waits(std::size_t mutex, const std::string& contender) const {
+bool Server::waits(std::size_t mutex, const std::string& contender, std::size_t client) const {
   const auto& waiters = mutexes_[mutex].waiters;
-  return std::any_of(waiters.begin(), waiters.end(),
-                     [&](const Waiter& waiter) { return waiter.contender == contender; });
+  return std::any_of(waiters.begin(), waiters.end(), [&](const Waiter& waiter) {
+    return waiter.contender == contender && waiter.client == client;
+  });
 }
 
 std::string Server::any_watch() const {
@@ -182,6 +190,7 @@ void Server::unsubscribe(std::size_t client, std::uint64_t watch) {
 }
 
 void Server::forget_client(std::size_t client) {
+  gone_.insert(client);
   std::erase_if(subscriptions_, [&](const Subscription& s) { return s.client == client; });
   for (Mutex& mutex : mutexes_) {
     std::erase_if(mutex.waiters, [&](const Waiter& w) { return w.client == client; });

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -23,6 +24,7 @@ struct Record {
   ServerTime transition_at{};  ///< from then on anyone may acquire it
   FencingToken token = 0;      ///< of the owner, or the last one
   std::uint64_t instance = 0;  ///< of the owner, or the last one
+  std::size_t client = 0;      ///< the same
 
   friend bool operator==(const Record&, const Record&) = default;
 };
@@ -60,7 +62,9 @@ enum class Offer { nothing, hints, grants };
 /// from its caller.
 class Server {
  public:
-  Server(std::size_t mutexes, Offer offer);
+  /// `sees_life`: it knows which clients are alive, as by a session. It lets nobody take over from
+  /// a living one of the same id, and heeds no request of one that is gone.
+  Server(std::size_t mutexes, Offer offer, bool sees_life = false);
 
   /// Carries the request out and answers with the record after it. What is to be told to others is
   /// in `pushes` then.
@@ -70,7 +74,7 @@ class Server {
                  const std::string& contender);
   void unsubscribe(std::size_t client, std::uint64_t watch);
 
-  /// The connection of a client is gone.
+  /// A client is gone for good.
   void forget_client(std::size_t client);
 
   /// All connections are gone; what it knows of the mutexes stays.
@@ -80,9 +84,10 @@ class Server {
   void restart_without_memory(ServerTime since);
 
   Offer offer() const noexcept { return offer_; }
+  bool sees_life() const noexcept { return sees_life_; }
   const Record& record(std::size_t mutex) const { return mutexes_[mutex].record; }
   std::size_t waiters() const;
-  bool waits(std::size_t mutex, const std::string& contender) const;
+  bool waits(std::size_t mutex, const std::string& contender, std::size_t client) const;
   /// In words; empty: nobody watches.
   std::string any_watch() const;
 
@@ -106,6 +111,7 @@ class Server {
     std::string contender;  // empty: an observer
   };
 
+  void carry_out(Mutex& mutex, const Call& call, ServerTime now);
   void acquire(Mutex& mutex, const Call& call, ServerTime now);
   void guard(Mutex& mutex, const Call& call, ServerTime now);
   void release(Mutex& mutex, const Call& call, ServerTime now);
@@ -114,8 +120,11 @@ class Server {
   void wait(Mutex& mutex, const Call& call);
   void wait_no_longer(Mutex& mutex, const std::string& contender);
   void tell(std::size_t mutex, bool waiters_too);
+  bool seen_alive(std::size_t client) const { return sees_life_ && !gone_.contains(client); }
 
   const Offer offer_;
+  const bool sees_life_;
+  std::set<std::size_t> gone_;  // clients
   std::vector<Mutex> mutexes_;
   std::vector<Subscription> subscriptions_;
 };

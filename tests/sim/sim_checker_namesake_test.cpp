@@ -27,6 +27,19 @@ class NamesakeCheckerTest : public CheckerTest {
     taking.instance = 7;
     checker_.executed(taking, other_, before, record_);
   }
+  /// One of the id of the first one, in the other process, is not let in by a store that sees the
+  /// first one alive.
+  void keep_out() {
+    checker_.expect_namesakes(true);
+    checker_.started(twin_);
+    record_ = held_by(first_, 1);
+    record_.transition_at += 1h;
+    Call asking = call(Call::Kind::acquire, twin_, 1);
+    asking.instance = 7;
+    checker_.executed(asking, other_, record_, record_);
+  }
+  Party& twin_ = checker_.add(other_, Party::Kind::candidate, 0, "a");
+
   nanoseconds bound() const { return plan_.renew_after + plan_.request_timeout + unhurried; }
 };
 
@@ -87,6 +100,68 @@ TEST_F(NamesakeCheckerTest, OneThatIsStartedAgainMayOwnAgain) {
 TEST_F(NamesakeCheckerTest, OneThatNoticesWhatIsNotThereIsFound) {
   checker_.logged(one_, barred);
   EXPECT_EQ(checker_.rule(), Rule::false_namesake);
+}
+
+TEST_F(NamesakeCheckerTest, OneThatWaitsBesideALivingOneOfItsIdForEverIsFound) {
+  keep_out();
+  EXPECT_EQ(checker_.kept_out(), 1U);
+  pass(40s);  // two leases and a half
+  EXPECT_FALSE(checker_.failed()) << checker_.what();
+  pass(5s);
+  EXPECT_EQ(checker_.rule(), Rule::unnoticed_namesake);
+}
+
+TEST_F(NamesakeCheckerTest, OneThatHasGivenUpOrStoppedOrHadTroubleDoesNotWaitForEver) {
+  keep_out();
+  checker_.logged(other_, barred);
+  pass(45s);
+  EXPECT_FALSE(checker_.failed()) << checker_.what();
+  keep_out();
+  checker_.stop_begins(twin_);
+  checker_.stop_returned(twin_);
+  pass(45s);
+  EXPECT_FALSE(checker_.failed()) << checker_.what();
+  keep_out();
+  calm_since_ = world_.now();
+  pass(45s);
+  EXPECT_FALSE(checker_.failed()) << checker_.what();
+  calm_since_ = LocalTime::min();
+  keep_out();
+  record_ = held_by(second_, 2);
+  pass(45s);
+  EXPECT_FALSE(checker_.failed()) << checker_.what();
+}
+
+TEST_F(NamesakeCheckerTest, OneThatAsksAgainThoughItHasNoticedIsFound) {
+  keep_out();
+  checker_.logged(other_, barred);
+  checker_.started(twin_);
+  checker_.asks_to_acquire(other_, "a");
+  EXPECT_FALSE(checker_.failed()) << checker_.what();
+  checker_.logged(other_, barred);
+  checker_.asks_to_acquire(other_, "a");
+  EXPECT_EQ(checker_.rule(), Rule::taking_turns);
+}
+
+TEST_F(NamesakeCheckerTest, WhereTheStoreSeesWhoIsAliveThereAreNoTwoOwnersEither) {
+  checker_.expect_namesakes(true);
+  checker_.fail(Rule::no_owner, "of one id");
+  EXPECT_FALSE(checker_.failed()) << checker_.what();
+  checker_.fail(Rule::two_owners, "of one id");
+  EXPECT_EQ(checker_.rule(), Rule::two_owners);
+}
+
+TEST_F(NamesakeCheckerTest, OneWhoseGrantTheServerHasForgottenMayTakeAFormerLifeForAnother) {
+  checker_.heard(one_, "a", world_.now(), world_.now(), 1);
+  first_service_.own(1);
+  look();
+  checker_.forgot(world_.now() - 1s, world_.now());
+  checker_.logged(one_, barred);
+  EXPECT_FALSE(checker_.failed()) << checker_.what();
+  first_service_.owner = false;
+  look();
+  checker_.logged(one_, barred);
+  EXPECT_EQ(checker_.rule(), Rule::false_namesake) << "one that waits has no grant";
 }
 
 TEST_F(NamesakeCheckerTest, OtherRulesAreNotJudgedBesideNamesakes) {

@@ -48,7 +48,7 @@ TEST_F(StoppedCheckerTest, ALeaseMayRunOutBehindACallbackBeyondItsLimitAndBehind
 TEST_F(StoppedCheckerTest, AGrantThatTheServerStillKnowsThoughItWasGivenBackIsFound) {
   record_ = held_by(first_, 7);
   checker_.grant_arrives(one_, "a");
-  checker_.asks_to_release(one_, "a");
+  checker_.asks_to_release(one_, "a", 1);
   checker_.grant_arrived(one_, "a", 7);
   pass(wait_);
   EXPECT_EQ(checker_.rule(), Rule::kept_grant);
@@ -57,7 +57,7 @@ TEST_F(StoppedCheckerTest, AGrantThatTheServerStillKnowsThoughItWasGivenBackIsFo
 TEST_F(StoppedCheckerTest, AGrantThatWasGivenBackInTroubleOrReplacedIsNotKept) {
   const auto give_back = [&] {
     checker_.grant_arrives(one_, "a");
-    checker_.asks_to_release(one_, "a");
+    checker_.asks_to_release(one_, "a", 1);
     checker_.grant_arrived(one_, "a", 7);
     pass(wait_);
   };
@@ -68,6 +68,51 @@ TEST_F(StoppedCheckerTest, AGrantThatWasGivenBackInTroubleOrReplacedIsNotKept) {
   pass(1h);
   record_ = held_by(first_, 8);
   give_back();
+  EXPECT_FALSE(checker_.failed()) << checker_.what();
+}
+
+TEST_F(StoppedCheckerTest, TroubleAtTheBeginningOfAStopThatTakesLongIsAnExcuseToo) {
+  const auto stop_and_get = [&](FencingToken token) {
+    checker_.started(first_);
+    checker_.stop_begins(first_);
+    pass(20s);
+    checker_.stop_returned(first_);
+    record_ = held_by(first_, token);
+    checker_.grant_arrives(one_, "a");
+    checker_.asks_to_release(one_, "a", token);
+    checker_.grant_arrived(one_, "a", token);
+    pass(wait_);
+  };
+  calm_since_ = world_.now();
+  stop_and_get(7);
+  EXPECT_FALSE(checker_.failed()) << checker_.what();
+  pass(1min);
+  stop_and_get(8);
+  EXPECT_EQ(checker_.rule(), Rule::kept_grant);
+}
+
+TEST_F(StoppedCheckerTest, AMutexThatItKnowsToBeItsOwnAndDoesNotGiveBackIsFound) {
+  record_ = held_by(first_, 7);
+  calm_since_ = world_.now() + 1h;  // which is no excuse
+  checker_.still_named(one_, "a", 7);
+  checker_.asks_to_release(one_, "a", 7);
+  pass(wait_ + plan_.retry_max);
+  EXPECT_FALSE(checker_.failed()) << checker_.what();
+  record_ = held_by(first_, 8);
+  checker_.still_named(one_, "a", 8);
+  pass(wait_ + plan_.retry_max);
+  EXPECT_EQ(checker_.rule(), Rule::kept_grant);
+}
+
+TEST_F(StoppedCheckerTest, AMutexThatItKnowsToBeItsOwnMayBeKeptByTheNextLifeOrBeGone) {
+  record_ = held_by(first_, 7);
+  checker_.still_named(one_, "a", 7);
+  checker_.started(first_);
+  pass(wait_ + plan_.retry_max);
+  checker_.has_stopped(first_);
+  checker_.still_named(one_, "a", 7);
+  record_ = held_by(second_, 8);
+  pass(wait_ + plan_.retry_max);
   EXPECT_FALSE(checker_.failed()) << checker_.what();
 }
 
@@ -129,7 +174,7 @@ TEST_F(WindUpCheckerTest, AReleaseOfWhatIsToRunOutIsFound) {
   checker_.stop_returned(first_);
   pass(15s);
   EXPECT_FALSE(checker_.failed()) << checker_.what();
-  checker_.asks_to_release(one_, "a");
+  checker_.asks_to_release(one_, "a", 1);
   EXPECT_EQ(checker_.rule(), Rule::early_release);
 }
 
@@ -138,8 +183,35 @@ TEST_F(WindUpCheckerTest, WhatHasRunOutMayBeGivenBack) {
   checker_.callback_ends(first_, true);
   checker_.stop_returned(first_);
   pass(16s);
-  checker_.asks_to_release(one_, "a");
+  checker_.asks_to_release(one_, "a", 1);
   EXPECT_FALSE(checker_.failed()) << checker_.what();
+}
+
+TEST_F(WindUpCheckerTest, OneThatDoesNotShowTheLeaseThatItKeepsIsFound) {
+  record_ = held_by(first_, 1);
+  first_service_.shown = one_.local_now() + 1s;
+  look();
+  EXPECT_FALSE(checker_.failed()) << checker_.what();
+  first_service_.shown = LocalTime::min();
+  look();
+  EXPECT_EQ(checker_.rule(), Rule::wrong_lease);
+}
+
+TEST_F(WindUpCheckerTest, OneThatIsDoneOrCouldNotRenewShowsNoLease) {
+  for (const bool done : {false, true}) {
+    record_ = held_by(first_, 1);
+    first_service_.shown = one_.local_now() + 1s;
+    look();
+    if (done) {
+      checker_.callback_ends(first_, true);
+    } else {
+      calm_since_ = world_.now();
+    }
+    first_service_.shown = LocalTime::min();
+    look();
+    EXPECT_FALSE(checker_.failed()) << checker_.what();
+    calm_since_ = LocalTime::min();
+  }
 }
 
 TEST_F(WindUpCheckerTest, IsFound) {
@@ -207,6 +279,17 @@ TEST_F(StoppedCheckerTest, AnOwnerThatGoesOnAfterTheStoreHasRefusedToRenewIsFoun
   EXPECT_EQ(checker_.rule(), Rule::overlooked_loss);
 }
 
+TEST_F(StoppedCheckerTest, AnAnswerToARenewalOfTheOwnershipBeforeIsNoRefusal) {
+  const LocalTime before = world_.now();
+  pass(1s);
+  checker_.heard(one_, "a", world_.now(), world_.now(), 5);
+  first_service_.own(5);
+  look();
+  checker_.renewal_answered(one_, "a", before, 4);
+  pass(wait_);
+  EXPECT_FALSE(checker_.failed()) << checker_.what();
+}
+
 TEST_F(StoppedCheckerTest, ARenewalUnderTheSameTokenIsNoRefusal) {
   first_service_.own(5);
   look();
@@ -239,7 +322,7 @@ TEST_F(StoppedCheckerTest, ARenewalThatComesWhenTheLeaseIsOverMakesItLastNoLonge
   const LocalTime asked_again = asked + plan_.renew_after;
   pass(plan_.lease());
   checker_.heard(one_, "a", asked_again, asked_again, 1);
-  checker_.asks_to_release(one_, "a");
+  checker_.asks_to_release(one_, "a", 1);
   checker_.executed(call(Call::Kind::release, first_, 1), one_, held_by(first_, 1),
                     Record{.token = 1});
   EXPECT_FALSE(checker_.failed()) << checker_.what();

@@ -223,7 +223,7 @@ TEST_F(CheckerTest, AReleaseBeyondTheDrainLimitIsExcusedAndCounted) {
 
 TEST_F(CheckerTest, AGrantAfterStopThatIsNotGivenBackIsFound) {
   checker_.grant_arrives(one_, "a");
-  checker_.asks_to_release(one_, "a");
+  checker_.asks_to_release(one_, "a", 1);
   checker_.grant_arrived(one_, "a", 1);
   EXPECT_FALSE(checker_.failed()) << checker_.what();
   checker_.grant_arrives(one_, "a");
@@ -231,6 +231,45 @@ TEST_F(CheckerTest, AGrantAfterStopThatIsNotGivenBackIsFound) {
   EXPECT_FALSE(checker_.failed()) << checker_.what();  // it may still do so
   pass(plan_.request_timeout + 1s);
   EXPECT_EQ(checker_.rule(), Rule::kept_grant);
+}
+
+TEST_F(CheckerTest, ALeaseThatIsShownForLongerThanTheStoreKeepsItIsFound) {
+  record_ = held_by(first_, 1);
+  first_service_.shown = one_.local_now() + 16s - plan_.margin;
+  look();
+  EXPECT_FALSE(checker_.failed()) << checker_.what();
+  first_service_.shown += 1ms;
+  look();
+  EXPECT_EQ(checker_.rule(), Rule::wrong_lease);
+}
+
+TEST_F(CheckerTest, ALeaseThatIsShownOfWhatAnotherOwnsIsFound) {
+  record_ = held_by(second_, 2);
+  first_service_.shown = one_.local_now() + 1s;
+  look();
+  EXPECT_EQ(checker_.rule(), Rule::wrong_lease);
+}
+
+TEST_F(CheckerTest, AGrantToAnotherWhileALeaseIsShownIsFound) {
+  record_ = held_by(first_, 1);
+  first_service_.shown = one_.local_now() + 10s;
+  look();
+  checker_.executed(call(Call::Kind::acquire, second_), other_, record_, held_by(second_, 2));
+  EXPECT_EQ(checker_.rule(), Rule::wrong_lease);
+}
+
+TEST_F(CheckerTest, ALeaseOfWhichTheServerHasForgottenTheGrantMayBeShown) {
+  checker_.heard(one_, "a", world_.now(), world_.now(), 1);
+  first_service_.own(1);
+  look();
+  checker_.forgot(world_.now() - 1s, world_.now());
+  pass(2s);
+  checker_.heard(one_, "a", world_.now(), world_.now(), 1);  // of an older grant
+  first_service_.owner = false;
+  first_service_.shown = one_.local_now() + 10s;
+  record_ = held_by(second_, 2);
+  look();
+  EXPECT_NE(checker_.rule(), Rule::wrong_lease) << checker_.what();
 }
 
 TEST_F(CheckerTest, ARenewalOfALeaseThatIsOverIsFound) {

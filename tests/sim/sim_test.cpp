@@ -99,6 +99,7 @@ TEST(Simulation, NoRuleIsBrokenInAHandfulOfSeeds) {
   FaultCounts faults{};
   std::size_t ownerships = 0;
   std::size_t overtaken = 0;
+  std::size_t kept_out = 0;
   for (std::uint64_t seed = 1; seed <= 60; ++seed) {
     const Outcome outcome = play(seed, threads, false);
     ASSERT_EQ(outcome.rule, Rule::none)
@@ -106,10 +107,12 @@ TEST(Simulation, NoRuleIsBrokenInAHandfulOfSeeds) {
     ASSERT_FALSE(outcome.stuck);
     ownerships += outcome.ownerships;
     overtaken += outcome.overtaken;
+    kept_out += outcome.kept_out;
     for (std::size_t i = 0; i < fault_kinds; ++i) faults.at(i) += outcome.faults.at(i);
   }
   EXPECT_GT(ownerships, 600U);
   EXPECT_GT(overtaken, 20U) << "two of one id hardly ever meet";
+  EXPECT_GT(kept_out, 20U) << "the same, where the store sees who is alive";
   for (std::size_t i = 0; i < fault_kinds; ++i) {
     EXPECT_GT(faults.at(i), 0U) << name_of(static_cast<Fault>(i)) << " never happen";
   }
@@ -222,6 +225,23 @@ TEST_F(SimServer, TellsTwoOfOneIdApart) {
   EXPECT_GT(second.token, first.token);
   EXPECT_EQ(second.instance, 2U);
   EXPECT_EQ(server_.execute(asked(Call::Kind::guard, 1), 104s).transition_at, second.transition_at);
+}
+
+TEST_F(SimServer, WhereItSeesWhoIsAliveNobodyTakesOverFromOneThatIsAndTheDeadAskInVain) {
+  Server server{1, Offer::grants, true};
+  const auto asked = [](Call::Kind kind, std::size_t client, FencingToken token = 0) {
+    Call made = call(kind, "a", token);
+    made.client = made.instance = client;
+    return made;
+  };
+  const Record first = server.execute(asked(Call::Kind::acquire, 1), 100s);
+  EXPECT_EQ(server.execute(asked(Call::Kind::acquire, 2, first.token), 101s), first);
+  server.forget_client(1);
+  EXPECT_EQ(server.execute(asked(Call::Kind::guard, 1), 102s), first);
+  const Record second = server.execute(asked(Call::Kind::acquire, 2, first.token), 103s);
+  EXPECT_EQ(second.instance, 2U);
+  EXPECT_EQ(server.execute(asked(Call::Kind::acquire, 1, second.token), 104s), second);
+  EXPECT_EQ(server.execute(asked(Call::Kind::acquire, 1), 200s), second) << "also when it is over";
 }
 
 TEST_F(SimServer, AReleaseGrantsToTheFirstWhoWaitsAndListens) {

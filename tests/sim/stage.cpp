@@ -50,6 +50,10 @@ Offer offer_of(World& world) {
   return kind < 6 ? Offer::grants : kind < 9 ? Offer::hints : Offer::nothing;
 }
 
+Server server_of(World& world, std::size_t mutexes, std::uint64_t seed) {
+  return Server{mutexes, offer_of(world), seed / 10 % 2 == 1};
+}
+
 const char* words(Offer offer) {
   return offer == Offer::grants  ? "tells waiters of a free mutex and grants it to the first"
          : offer == Offer::hints ? "tells waiters of a free mutex"
@@ -149,7 +153,7 @@ Stage::Stage(std::uint64_t seed, Threads& threads, bool traced)
       options{options_of(world)},
       plan{options},
       checker{scene, mutexes, plan},
-      network{scene, checker, mutexes, offer_of(world), drift_of(world)},
+      network{scene, checker, server_of(world, mutexes, seed), drift_of(world)},
       namesakes{seed % 10 == 9},
       resources(mutexes) {
   trace_head();
@@ -175,7 +179,7 @@ Stage::Stage(std::uint64_t seed, Threads& threads, bool traced)
     settle(place, true);
   }
   if (!namesakes) return;
-  checker.expect_namesakes();
+  checker.expect_namesakes(network.server().sees_life());
   members_.push_back(members_.front());
   observed_.emplace_back();
   occupied_.push_back(0);
@@ -207,8 +211,9 @@ void Stage::trace_head() {
               "ttl {} ms, transition {} ms, margin {} ms, drain limit {} ms, initial delay {} ms",
               plan.ttl / 1ms, plan.transition / 1ms, plan.margin / 1ms, plan.drain_limit / 1ms,
               plan.initial_delay / 1ms);
-  trace.event(world.now(), "server", "has {} mutexes and a clock off by {} ppm; {}", mutexes,
-              network.drift_ppm(), words(network.server().offer()));
+  trace.event(world.now(), "server", "has {} mutexes and a clock off by {} ppm; {}{}", mutexes,
+              network.drift_ppm(), words(network.server().offer()),
+              network.server().sees_life() ? "; sees who is alive" : "");
 }
 
 void Stage::trace_begin(const Process& process, std::size_t place) {

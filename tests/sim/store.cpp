@@ -76,7 +76,8 @@ void SimStore::request(Call::Kind kind, const LeaseRequest& request, FencingToke
     host_.scene().trace.event(world.now(), host_.name(), "{} asks: {} {}", request.contender_id,
                               name_of(kind), request.mutex);
   }
-  if (kind == Call::Kind::release) checker_.asks_to_release(host_, request.contender_id);
+  if (kind == Call::Kind::acquire) checker_.asks_to_acquire(host_, request.contender_id);
+  if (kind == Call::Kind::release) checker_.asks_to_release(host_, request.contender_id, token);
   // A client that knows that its connection is broken says so inside the call.
   if (network_.unreachable(host_.number()) && world.chance(300)) {
     handler(Error{ErrorKind::unavailable, "no connection"});
@@ -86,6 +87,7 @@ void SimStore::request(Call::Kind kind, const LeaseRequest& request, FencingToke
   pending_.emplace(id, Pending{.kind = kind,
                                .contender = request.contender_id,
                                .instance = request.instance,
+                               .token = token,
                                .handler = std::move(handler),
                                .sent = host_.local_now(),
                                .sent_truly = world.now()});
@@ -140,7 +142,12 @@ void SimStore::answered(std::uint64_t id, const Answer& answer) {
   told.namesake = told.owner_id == pending.contender && !mine;
   if (pending.kind == Call::Kind::guard) {
     const bool own = told.owner_id == pending.contender && mine;
-    checker_.renewal_answered(host_, pending.contender, answer.given, own ? told.fencing_token : 0);
+    checker_.renewal_answered(host_, pending.contender, pending.sent_truly,
+                              own ? told.fencing_token : 0);
+  }
+  if (pending.kind == Call::Kind::release && told.owner_id == pending.contender && mine &&
+      told.fencing_token != pending.token) {
+    checker_.still_named(host_, pending.contender, told.fencing_token);
   }
   const bool grant = pending.kind == Call::Kind::acquire && mine;
   if (grant) checker_.grant_arrives(host_, pending.contender);

@@ -52,6 +52,7 @@ class SimStore final : public engine::LeaseStore,
     Call::Kind kind;
     std::string contender;
     std::uint64_t instance;
+    FencingToken token;
     engine::AnswerHandler handler;
     LocalTime sent;        // by the local clock
     LocalTime sent_truly;  // for the checker

@@ -35,14 +35,37 @@ void User::use_resource(FencingToken token) {
   resource.value = seen + 1;
 }
 
+/// By the clock of the host, without its pauses.
+class User::Stopwatch {
+ public:
+  explicit Stopwatch(const Host& host) : host_{host} {}
+  nanoseconds read() const {
+    return host_.local_now() - began_ - (host_.paused_in_all() - paused_);
+  }
+
+ private:
+  const Host& host_;
+  const LocalTime began_ = host_.local_now();
+  const nanoseconds paused_ = host_.paused_in_all();
+};
+
+void User::called_back(const std::function<void()>& body) {
+  const Stopwatch watch{around_.host};
+  body();
+  const auto within = own_callbacks_.find(Threads::current());
+  if (within != own_callbacks_.end()) within->second += watch.read();
+}
+
 void User::timed(Rule rule, const char* words, nanoseconds bound,
                  const std::function<void()>& what) {
-  Host& host = around_.host;
-  const LocalTime began = host.local_now();
-  const nanoseconds paused = host.paused_in_all();
+  const Stopwatch watch{around_.host};
+  const bool outermost = !own_callbacks_.contains(Threads::current());
+  const nanoseconds outer = std::exchange(own_callbacks_[Threads::current()], 0ns);
   const auto check = [&] {
-    around_.checker.took(party_, rule, words,
-                         host.local_now() - began - (host.paused_in_all() - paused), bound);
+    nanoseconds& own = own_callbacks_[Threads::current()];
+    around_.checker.took(party_, rule, words, watch.read() - own, bound);
+    own = outer;
+    if (outermost) own_callbacks_.erase(Threads::current());
   };
   try {
     what();
@@ -92,9 +115,11 @@ class Candidate::Contender final : public AbstractMutexContender {
       : AbstractMutexContender{mutex_name(user.party_.mutex), user.party_.id, make_null_logger()},
         user_{user} {}
   void on_acquired(const MutexState& state) override {
-    user_.acquired(state.after().fencing_token());
+    user_.called_back([&] { user_.acquired(state.after().fencing_token()); });
   }
-  void on_released(const MutexState& /*state*/) override { user_.released(); }
+  void on_released(const MutexState& /*state*/) override {
+    user_.called_back([&] { user_.released(); });
+  }
 
  private:
   Candidate& user_;
@@ -116,15 +141,12 @@ void Candidate::start() {
   service_->start();
 }
 
-void Candidate::stop(bool by_close) { stop(by_close, 0ns); }
-
-/// `own`: what callbacks take that this very call runs.
-void Candidate::stop(bool by_close, nanoseconds own) {
+void Candidate::stop(bool by_close) {
   if (!service_) return;
   const bool ours = service_->status() == ServiceStatus::running;
   if (!ours && !by_close) return;
   ++stoppers_;
-  const nanoseconds bound = around_.checker.stop_bound() + own;
+  const nanoseconds bound = around_.checker.stop_bound();
   if (ours) around_.checker.stop_begins(party_);
   if (by_close) {
     timed(Rule::slow_stop, "close()", ours ? bound : 2 * bound, [&] { service_->close(); });
@@ -146,7 +168,7 @@ void Candidate::acquired(FencingToken token) {
   if (world().chance(mood.stop_in_callback) && service_ && !around_.host.ending) {
     around_.network.count(Fault::stop_in_callback);
     party_.in_callback = false;  // on_released comes inside
-    stop(false, mood.slow_most);
+    stop(false);
     if (world().chance(500)) start();
   }
   around_.checker.callback_ends(party_, false);

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <stop_token>
@@ -69,13 +70,20 @@ class User {
   World& world() const { return around_.host.world(); }
   /// Reads and writes what the mutex protects, with a pause in between.
   void use_resource(FencingToken token);
-  /// `what` within `bound` by the clock of the host, not counting its pauses.
+  /// `what` within `bound` by the clock of the host, not counting its pauses, and callbacks that
+  /// this very call runs.
   void timed(Rule rule, const char* words, nanoseconds bound, const std::function<void()>& what);
+  /// `body` is a callback.
+  void called_back(const std::function<void()>& body);
   /// Destroys what the user has of the library, within its bound.
   void destroy(std::shared_ptr<void> last);
 
   const Surroundings around_;
   Party& party_;
+
+ private:
+  class Stopwatch;
+  std::map<const SimThread*, nanoseconds> own_callbacks_;  // within what is timed
 };
 
 /// One that is started and stopped by whoever comes.
@@ -105,7 +113,6 @@ class Candidate final : public Service {
   class Contender;
   void make() override;
   std::shared_ptr<void> take() override { return std::move(service_); }
-  void stop(bool by_close, nanoseconds own);
   void acquired(FencingToken token);
   void released();
 
