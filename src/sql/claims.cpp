@@ -76,14 +76,14 @@ LeaseAnswer Claims::judge(Claim& claim, Change change, const LeaseRequest& reque
     claim.lost(record.fencing_token);
     return not_ours(request, std::move(record));
   }
+  // What is explained is the work of a renewal whose answer was lost.
+  const bool explained = change == Change::guard && record.fencing_token <= claim.explained();
   if (!names_it) {
     claim.lost(record.fencing_token);
-  } else if (!refused) {
+  } else if (!refused || explained) {
     claim.learn(record.fencing_token);
   } else if (change == Change::acquire) {
     record.namesake = true;
-  } else if (record.fencing_token <= claim.explained()) {
-    claim.learn(record.fencing_token);  // a renewal whose answer was lost
   } else if (claim.acquiring > 0) {
     // An acquisition of ours that was carried out late would explain it, where the mutex was taken
     // from us before: then it is lost, and no namesake is to blame.
