@@ -207,7 +207,8 @@ void Checker::check_lease(Party& party) {
                    plan_.margin.count()));
 }
 
-/// Its lease lasts no longer. Who winds up renews it, and says so, where nothing is in the way.
+/// It shows no lease any more. While it winds up, and the server keeps one for it, it shows that
+/// again at once, where nothing was in the way.
 void Checker::check_lease_is_shown(const Party& party) {
   if (!party.inside || party.stop_began == never || !party.owned_at_stop) return;
   if (party.kind == Party::Kind::locker || party.excused_turn) return;
@@ -215,9 +216,18 @@ void Checker::check_lease_is_shown(const Party& party) {
   const nanoseconds span = plan_.lease() + plan_.request_timeout;
   if (party.host->has_just_woken(span)) return;
   if (calm_since(party.host->number()) >= scene_.world.now() - span) return;
-  fail(Rule::wrong_lease,
-       fmt::format("{} winds up and keeps its lease of m{}, but does not show how long it lasts",
-                   words(party), party.mutex));
+  const auto check = [this, &party, began = party.stop_began,
+                      paused = party.host->paused_in_all()] {
+    if (party.host->crashed() || party.host->paused_in_all() != paused) return;
+    if (party.stop_began != began || !party.inside || party.shows_lease) return;
+    const Record& record = record_of(party.mutex);
+    const nanoseconds left = server_true(record.transition_at) - scene_.world.now();
+    if (!names(record, party) || left < plan_.margin + nanoseconds{plan_.lease()} / 8) return;
+    fail(Rule::wrong_lease,
+         fmt::format("{} winds up and keeps its lease of m{}, but does not show how long it lasts",
+                     words(party), party.mutex));
+  };
+  scene_.world.at(scene_.world.now() + unhurried, check);
 }
 
 // Errors that tell of a callback beyond its limit are expected.

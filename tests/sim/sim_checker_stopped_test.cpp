@@ -194,6 +194,8 @@ TEST_F(WindUpCheckerTest, OneThatDoesNotShowTheLeaseThatItKeepsIsFound) {
   EXPECT_FALSE(checker_.failed()) << checker_.what();
   first_service_.shown = LocalTime::min();
   look();
+  EXPECT_FALSE(checker_.failed()) << "it may be given back, too early: " << checker_.what();
+  pass(unhurried);
   EXPECT_EQ(checker_.rule(), Rule::wrong_lease);
 }
 
@@ -209,6 +211,7 @@ TEST_F(WindUpCheckerTest, OneThatIsDoneOrCouldNotRenewShowsNoLease) {
     }
     first_service_.shown = LocalTime::min();
     look();
+    pass(unhurried);
     EXPECT_FALSE(checker_.failed()) << checker_.what();
     calm_since_ = LocalTime::min();
   }
