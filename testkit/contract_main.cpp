@@ -33,12 +33,12 @@ class ContractTest : public ::testing::Test {
     for (const Capability needed : case_.needs) {
       if (!run_->store.capabilities.contains(needed)) {
         ++run_->skipped[needed];
-        GTEST_SKIP() << "The store " << run_->store.name << " does not claim: " << to_string(needed)
-                     << ".";
+        GTEST_SKIP() << "the store " << run_->store.name
+                     << " does not claim: " << to_string(needed);
       }
       if (needed == Capability::separate_processes && run_->program.empty()) {
         ++run_->skipped[needed];
-        GTEST_SKIP() << "Processes are started only by a program made with run_contract().";
+        GTEST_SKIP() << "only a program that calls run_contract() can start processes";
       }
     }
     Contract contract{*run_, case_.name};
@@ -56,19 +56,18 @@ void check(bool holds, const std::string& message) {
 }
 
 void check(const StoreUnderTest& store) {
-  check(!store.name.empty(), "name is empty");
+  check(!store.name.empty(), "name must not be empty");
   for (const char letter : store.name) {
     check(std::isalnum(static_cast<unsigned char>(letter)) != 0,
-          "name is \"" + store.name + "\" but must be letters and digits");
+          "name must consist of letters and digits (got \"" + store.name + "\")");
   }
-  check(static_cast<bool>(store.make_factory), "make_factory is empty");
+  check(static_cast<bool>(store.make_factory), "make_factory must not be empty");
   check(store.capabilities.contains(Capability::cut_off) ==
             static_cast<bool>(store.make_cuttable_factory),
-        "the capability cut_off and make_cuttable_factory go together");
-  check(store.scale > 0, "scale is " + std::to_string(store.scale) + " but must be positive");
-  check(store.name_limits.mutex >= 40, "name_limits.mutex is " +
-                                           std::to_string(store.name_limits.mutex) +
-                                           " but must be at least 40");
+        "the capability cut_off requires make_cuttable_factory, and vice versa");
+  check(store.scale > 0, "scale must be positive (got " + std::to_string(store.scale) + ")");
+  check(store.name_limits.mutex >= 40, "name_limits.mutex must be at least 40 (got " +
+                                           std::to_string(store.name_limits.mutex) + ")");
   // Options that contradict each other are reported here and not by each test.
   engine::ContentionOptions options;
   options.ttl = store.ttl;

@@ -15,7 +15,7 @@ Fault::Fault(Kind kind, Error error) : kind_{kind}, error_{std::move(error)} {}
 Fault Fault::fail(Error error) { return {Kind::fail, std::move(error)}; }
 
 Fault Fault::fail() {
-  return fail({ErrorKind::unavailable, "fault store: the store is out of reach"});
+  return fail({ErrorKind::unavailable, "fault store: the store is unreachable"});
 }
 
 Fault Fault::swallow() { return {Kind::swallow, lost()}; }

@@ -114,7 +114,7 @@ FaultStore::FaultStore(std::shared_ptr<engine::LeaseStore> store)
       line_{std::make_shared<Line>()},
       notices_{std::make_shared<FaultNotices>()} {
   if (!store_) {
-    throw InvalidArgumentError{"a fault store needs a store to wrap"};
+    throw InvalidArgumentError{"a fault store needs a store to wrap (got nullptr)"};
   }
 }
 

@@ -12,8 +12,8 @@ LocalTime ManualClock::now() const noexcept { return LocalTime{LocalClock::durat
 
 void ManualClock::advance(std::chrono::nanoseconds span) {
   if (span < std::chrono::nanoseconds::zero()) {
-    throw InvalidArgumentError{"a clock cannot advance by " + std::to_string(span.count()) +
-                               " ns: it must be at least 0"};
+    throw InvalidArgumentError{"a clock cannot go back (got " + std::to_string(span.count()) +
+                               " ns)"};
   }
   now_ += span.count();
 }
@@ -23,8 +23,8 @@ void ManualClock::set(LocalTime moment) {
   auto present = now_.load();
   do {
     if (wanted < present) {
-      throw InvalidArgumentError{"a clock cannot be set to " + std::to_string(wanted) +
-                                 " ns: it must be at least " + std::to_string(present)};
+      throw InvalidArgumentError{"a clock cannot be set back to " + std::to_string(wanted) +
+                                 " ns; it must be at least " + std::to_string(present) + " ns"};
     }
   } while (!now_.compare_exchange_weak(present, wanted));
 }

@@ -39,8 +39,8 @@ class ManualRuntime::World {
 
   LocalTime after(std::chrono::nanoseconds span) const {
     if (span < std::chrono::nanoseconds::zero()) {
-      throw InvalidArgumentError{"time cannot advance by " + std::to_string(span.count()) +
-                                 " ns: it must be at least 0"};
+      throw InvalidArgumentError{"time cannot go back (got " + std::to_string(span.count()) +
+                                 " ns)"};
     }
     const LocalTime now = clock->now();
     return span < never - now ? now + span : never;
@@ -60,7 +60,7 @@ class ManualRuntime::World {
     counted_at_ = now;
     if (steps_ > runaway_limit) {
       steps_ = 0;
-      throw std::logic_error{"ManualRuntime: tasks and timers do not come to rest"};
+      throw std::logic_error{"ManualRuntime: tasks and timers keep triggering each other"};
     }
   }
 
@@ -85,7 +85,7 @@ class RunningWaiter final : public Waiter {
       const Unlocked unlocked{lock};
       if (!world_->step(deadline)) {
         throw std::logic_error{
-            "ManualRuntime: a blocking call without a deadline would wait for ever: no task is "
+            "ManualRuntime: a blocking call without a deadline would wait forever: no task is "
             "queued and no timer is armed"};
       }
     }

@@ -121,9 +121,9 @@ std::string_view Configuration::store() const noexcept {
 
 const StoreSettings& Configuration::settings() const {
   if (settings_) return *settings_;
-  throw Error{ErrorKind::configuration,
-              enabled_ ? "no store is chosen"
-                       : "Simba is switched off by simba.enabled, and no store is chosen"};
+  throw Error{
+      ErrorKind::configuration,
+      enabled_ ? "no store configured" : "no store configured: Simba is disabled by simba.enabled"};
 }
 
 std::string Configuration::description() const { return settings().options()->description(); }

@@ -73,7 +73,7 @@ std::string places_of(const std::vector<Candidate>& candidates) {
 void check_fits(const StoreType& type, const std::string& section, const UrlSettings& url) {
   if (section == jdbc_section ? type.sql : type.name == section) return;
   refuse_choice(url.origin,
-                fmt::format("this leads to the store \"{}\", not to \"{}\"", type.name, section));
+                fmt::format("the URL is for the store \"{}\", not \"{}\"", type.name, section));
 }
 
 StoreSettings settings_of(const Candidate& candidate, const Environment& environment) {
@@ -82,7 +82,7 @@ StoreSettings settings_of(const Candidate& candidate, const Environment& environ
   const Setting* const url = candidate.url();
   if (type == nullptr && url == nullptr) {
     refuse_choice(origin,
-                  "the key \"url\" is missing, which says which database it is, as "
+                  "missing key \"url\", which names the database, for example "
                   "mysql://user@host/database or postgresql://user@host/database");
   }
   if (type != nullptr) require_built(*type, origin);
@@ -118,16 +118,16 @@ const Candidate& named(const std::vector<Candidate>& candidates, std::string_vie
   const auto known = section_names();
   if (std::find(known.begin(), known.end(), store) == known.end()) {
     refuse_choice(file_name,
-                  fmt::format("there is no store {}{}", shown(store), suggestion(store, known)));
+                  fmt::format("unknown store {}{}", shown(store), suggestion(store, known)));
   }
-  refuse_choice(file_name, fmt::format("nothing is said of the store \"{}\"; there is: {}", store,
-                                       candidates.empty() ? "nothing" : places_of(candidates)));
+  refuse_choice(file_name, fmt::format("store \"{}\" is not configured; configured: {}", store,
+                                       candidates.empty() ? "none" : places_of(candidates)));
 }
 
 [[noreturn]] void refuse_choice(const std::vector<Candidate>& candidates,
                                 const std::vector<Candidate>& enabled, std::string_view name) {
   if (candidates.empty()) {
-    refuse_choice(name, fmt::format("there is no store; under \"simba\" one of these must come: {}",
+    refuse_choice(name, fmt::format("no store configured; add one of these under \"simba\": {}",
                                     joined(section_names())));
   }
   if (enabled.empty()) {
@@ -136,10 +136,10 @@ const Candidate& named(const std::vector<Candidate>& candidates, std::string_vie
   }
   refuse_choice(
       name,
-      fmt::format("{} stores are enabled, and one is allowed: {}; set enabled: false in "
-                  "the others, or a variable, as {}=false (a program may also name the "
-                  "one to use, as simba --store NAME does)",
-                  enabled.size(), places_of(enabled), variable_of(enabled.back().name, "enabled")));
+      fmt::format(
+          "{} stores are enabled, but only one is allowed: {}; set enabled: false in the others, "
+          "or a variable such as {}=false, or name the store to use (simba --store NAME)",
+          enabled.size(), places_of(enabled), variable_of(enabled.back().name, "enabled")));
 }
 
 }  // namespace

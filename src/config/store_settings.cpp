@@ -27,7 +27,7 @@ void check_secrets(const KeyTable& table, const Layer& layer) {
     if (found.key == nullptr || found.key->kind != KeyKind::secret) continue;
     const auto [other, is_new] = seen.emplace(found.key, &setting);
     if (is_new || other->second->key == setting.key) continue;
-    refuse_setting(setting.origin, fmt::format("{} and {} are both given; leave one of them out",
+    refuse_setting(setting.origin, fmt::format("{} and {} are both set; remove one of them",
                                                other->second->key, setting.key));
   }
 }
@@ -40,7 +40,7 @@ std::string read_secret_file(const Setting& setting) {
     return text;
   } catch (const Error& error) {
     // Its name is not quoted: it may be the secret itself, in the wrong key.
-    refuse_setting(setting.origin, fmt::format("of the file that it names: {}", error.what()));
+    refuse_setting(setting.origin, error.what());
   }
 }
 
@@ -55,7 +55,7 @@ std::string resolve(const Setting& setting, SecretSource source, const Environme
       // Not quoted either.
       refuse_setting(
           setting.origin,
-          "the variable that it names is not set in the environment; the value must be the name "
+          "the environment variable that it names is not set; the value must be the name "
           "of a variable, not the secret");
   }
   return value_of(setting);

@@ -106,8 +106,8 @@ void require_built(const StoreType& type, std::string_view origin) {
     if (other.built()) there.push_back(other.name);
   }
   throw Error{ErrorKind::unsupported,
-              fmt::format("{}: this Simba was built without the store \"{}\"; it has: {}", origin,
-                          type.name, fmt::join(there, ", "))};
+              fmt::format("{}: this Simba was built without the store \"{}\"; available: {}",
+                          origin, type.name, fmt::join(there, ", "))};
 }
 
 std::shared_ptr<const Runtime> idle_runtime() {

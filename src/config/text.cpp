@@ -63,6 +63,10 @@ std::string joined(const std::vector<std::string>& words) {
   return fmt::format("{}", fmt::join(words, ", "));
 }
 
+bool looks_like_port(std::string_view text) {
+  return !text.empty() && text.size() <= 5 && std::all_of(text.begin(), text.end(), is_digit);
+}
+
 std::size_t edit_distance(std::string_view one, std::string_view other) {
   std::vector<std::size_t> before;
   std::vector<std::size_t> above(other.size() + 1);

@@ -26,12 +26,16 @@ std::vector<std::string> all_schemes() {
 const StoreType& type_of(std::string_view text, const std::string& before) {
   const auto scheme = scheme_of(text);
   if (!scheme) {
-    refuse_query(fmt::format("{}the URL must begin with a scheme and a colon. Allowed: {}", before,
+    refuse_query(fmt::format("{}no scheme; for example redis://127.0.0.1:6379. Allowed: {}", before,
                              joined(all_schemes())));
   }
   const StoreType* const type = find_store_type_by_scheme(*scheme);
+  if (type == nullptr && looks_like_port(text.substr(scheme->size() + 1))) {
+    refuse_query(fmt::format("{}no scheme; for example redis://{}. Allowed: {}", before, text,
+                             joined(all_schemes())));
+  }
   if (type == nullptr) {
-    refuse_query(fmt::format("{}the scheme {} is unknown{}", before, shown(*scheme),
+    refuse_query(fmt::format("{}unknown scheme {}{}", before, shown(*scheme),
                              suggestion(*scheme, all_schemes())));
   }
   return *type;
@@ -41,8 +45,8 @@ Url parse(std::string_view text, const StoreType& type, const std::string& befor
   try {
     return parse_url(text, type.form);
   } catch (const Error& error) {
-    refuse_query(fmt::format("{}the URL of {} is wrong: {}. Allowed: {}", before, type.title,
-                             error.what(), joined(type.urls)));
+    refuse_query(fmt::format("{}invalid {} URL: {}. Allowed: {}", before, type.title, error.what(),
+                             joined(type.urls)));
   }
 }
 
@@ -71,8 +75,7 @@ UrlSettings read_url(std::string_view text, std::string_view found_at) {
     const std::string origin = fmt::format("{}: parameter \"{}\"", result.origin, parameter.name);
     const auto same = [&](const Setting& part) { return part.key == parameter.name; };
     if (std::any_of(result.layer.begin(), result.layer.end(), same)) {
-      refuse_query(origin +
-                   ": the URL already says it before its parameters; leave one of them out");
+      refuse_query(origin + ": already set by the URL before its parameters; remove one of them");
     }
     result.layer.push_back(
         {.key = parameter.name, .value = parameter.value, .origin = origin, .place = place});

@@ -40,10 +40,9 @@ bool Error::in_doubt() const noexcept {
 bool Error::is_transient() const noexcept { return kind_ == ErrorKind::unavailable || in_doubt(); }
 
 Error duplicate_id_error(std::string_view contender_id) {
-  return Error{ErrorKind::duplicate_id,
-               "contender id [" + std::string{contender_id} +
-                   "] is also used by another process; give each process an id of its own, or none "
-                   "and take the default"};
+  return Error{ErrorKind::duplicate_id, "contender id [" + std::string{contender_id} +
+                                            "] is also used by another process; give each process "
+                                            "its own id, or omit it to use the unique default"};
 }
 
 TimeoutError::TimeoutError(const std::string& message) : Error{ErrorKind::timeout, message} {}

@@ -178,8 +178,8 @@ class LogQueue {
   void tell_missing(std::uint64_t missing) noexcept {
     try {
       pass_on({std::chrono::system_clock::now(), LogLevel::warn,
-               std::to_string(missing) + " lines of the log were dropped here: " +
-                   std::to_string(queue_limit) + " were waiting to be written already"});
+               std::to_string(missing) + " log lines dropped: the queue of " +
+                   std::to_string(queue_limit) + " lines was full"});
     } catch (...) {  // NOLINT(bugprone-empty-catch): no memory, no line
     }
   }

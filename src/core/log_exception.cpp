@@ -22,7 +22,7 @@ void log_current_exception(Logger& log, std::string_view where) noexcept {
   } catch (const std::exception& error) {
     log_line(log, where, error.what());
   } catch (...) {
-    log_line(log, where, "an exception that is no std::exception");
+    log_line(log, where, "unknown exception");
   }
 }
 

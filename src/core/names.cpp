@@ -56,7 +56,7 @@ std::string shown(std::string_view value) {
 
 void check_not_blank(std::string_view what, std::string_view value) {
   if (is_blank(value)) {
-    throw InvalidArgumentError{fmt::format("{} {} is blank", what, shown(value))};
+    throw InvalidArgumentError{fmt::format("{} must not be blank (got {})", what, shown(value))};
   }
 }
 
@@ -71,12 +71,12 @@ void check_name(std::string_view what, std::string_view value, std::size_t limit
     }
     if (c->value == 0) {
       throw InvalidArgumentError{
-          fmt::format("{} {} has a NUL character at byte {}", what, shown(value), at)};
+          fmt::format("{} {} contains a NUL character at byte {}", what, shown(value), at)};
     }
     at += c->size;
   }
   if (length > limit) {
-    throw InvalidArgumentError{fmt::format("{} {} is {} characters long, more than the {} allowed",
+    throw InvalidArgumentError{fmt::format("{} {} is too long: {} characters, at most {} allowed",
                                            what, shown(value), length, limit)};
   }
 }

@@ -16,7 +16,8 @@ namespace {
 
 void check_threads(std::string_view what, std::size_t threads, std::size_t most) {
   if (threads < 1 || threads > most) {
-    throw InvalidArgumentError{fmt::format("{} is {}, not in [1, {}]", what, threads, most)};
+    throw InvalidArgumentError{
+        fmt::format("{} must be between 1 and {} (got {})", what, most, threads)};
   }
 }
 

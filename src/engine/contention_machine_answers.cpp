@@ -37,7 +37,7 @@ void ContentionMachine::acquire_answered(const Answered& event, bool newest, Loc
     if (newest) held_by_other(record, counted_from, now, actions);
   } else if (!believe_grant(record, counted_from, now, actions) && newest) {
     last_token_ = record.fencing_token;
-    request_failed(Error{ErrorKind::timeout, "the grant came after its lease had ended"}, now,
+    request_failed(Error{ErrorKind::timeout, "the grant arrived after its lease had ended"}, now,
                    actions);
   }
 }
@@ -93,9 +93,9 @@ void ContentionMachine::held_by_namesake(const Answered& event, LocalTime now, A
     namesake_proven_ = now + std::max(record.transition_left, plan_->lease()) * 3 / 2;
     actions.events.emplace_back(AcquireFailed{
         .error = Error{ErrorKind::unavailable,
-                       "the mutex is held under the same contender id [" + contender_id_ +
-                           "] by a former life of this process, which will end, or by another "
-                           "process, which needs an id of its own"},
+                       "the mutex is held under this contender id [" + contender_id_ +
+                           "] by a previous instance of this process, which will expire, or by "
+                           "another process, which needs its own id"},
         .namesake = true});
   }
   held_by_other(record, earliest(event.request.sent_at, record), now, actions);
@@ -178,8 +178,9 @@ void ContentionMachine::release_answered(const Answered& event, bool newest, Loc
     release_token_ = record.fencing_token;
     next_attempt_ = now;
   } else {
-    request_failed(Error{ErrorKind::internal, "the store still names us after a release"}, now,
-                   actions);
+    request_failed(Error{ErrorKind::internal,
+                         "the store still reports this contender as owner after a release"},
+                   now, actions);
   }
 }
 

@@ -21,7 +21,7 @@ std::string text(nanoseconds span) { return text(std::chrono::floor<milliseconds
 
 void check(bool holds, std::string_view name, const std::string& value, const std::string& bound) {
   if (!holds) {
-    throw InvalidArgumentError{std::string{name} + " is " + value + " but must be " + bound};
+    throw InvalidArgumentError{std::string{name} + " must be " + bound + " (got " + value + ")"};
   }
 }
 
@@ -38,7 +38,7 @@ milliseconds or_derived(std::optional<milliseconds> given, std::string_view name
 
 int in_bounds(std::string_view name, int value, int lowest, int highest) {
   check(value >= lowest && value <= highest, name, std::to_string(value),
-        "in [" + std::to_string(lowest) + ", " + std::to_string(highest) + "]");
+        "between " + std::to_string(lowest) + " and " + std::to_string(highest));
   return value;
 }
 
@@ -67,22 +67,21 @@ ContentionPlan::ContentionPlan(const ContentionOptions& options)
       drain_limit{in_bounds("drain_limit", options.drain_limit, zero)},
       release_wait{0},
       observe_interval{or_derived(options.observe_interval, "observe_interval", one, ttl)} {
-  check(margin < lease(), "margin", text(margin), "less than ttl + transition = " + text(lease()));
+  check(margin < lease(), "margin", text(margin), "less than ttl + transition, " + text(lease()));
   check(jitter.low <= jitter.high, "jitter.low", text(jitter.low),
-        "at most jitter.high = " + text(jitter.high));
+        "at most jitter.high, " + text(jitter.high));
   in_bounds("jitter.high", jitter.high, -longest);
   in_bounds("jitter.low", jitter.low, -longest);
   const nanoseconds own_lease = without_drift(lease()) - margin;
   check(own_lease > renew_after,
         "the owner's part of the lease (ttl + transition - drift - margin)", text(own_lease),
-        "longer than the renewal point = " + text(renew_after));
+        "longer than the renewal point, " + text(renew_after));
   request_timeout =
       or_derived(options.request_timeout, "request_timeout", one,
                  std::min(std::chrono::floor<milliseconds>((own_lease - renew_after) / 4),
                           milliseconds{5'000}));
   check(request_timeout < own_lease - renew_after, "request_timeout", text(request_timeout),
-        "less than what is left of the lease when a renewal is due = " +
-            text(own_lease - renew_after));
+        "less than the rest of the lease when a renewal is due, " + text(own_lease - renew_after));
   release_wait = or_derived(options.release_wait, "release_wait", zero, request_timeout);
 }
 
@@ -106,21 +105,21 @@ std::string describe(const ContentionPlan& plan) { return describe(plan, worst_c
 
 std::string describe(const ContentionPlan& plan, const WorstCases& worst) {
   const std::string gone = worst.take_over_when_gone
-                               ? "take-over when the owner's process is gone: at once, at most " +
+                               ? "take-over when the owner's process dies: immediate, or at most " +
                                      text(*worst.take_over_when_gone) +
-                                     " when no hint of it comes\n"
+                                     " if no notification arrives\n"
                                : std::string{};
   return "lease: " + text(plan.ttl) + " ttl + " + text(plan.transition) + " transition; renewed " +
          text(plan.renew_after) + " after the last renewal\n" +
-         "step-down when the store is out of reach: at most " + text(worst.step_down) +
+         "step-down when the store is unreachable: at most " + text(worst.step_down) +
          " after the last renewal, at least " + text(plan.margin) +
-         " before another can own the mutex\n" + gone +
+         " before another contender can own the mutex\n" + gone +
          (gone.empty() ? "take-over after a crash: at most "
                        : "take-over when the owner hangs: at most ") +
-         text(worst.take_over) + "\n" + "hand-over: one message; when it is lost, at most " +
+         text(worst.take_over) + "\n" + "hand-over: one message; if it is lost, at most " +
          text(worst.hand_over_without_notice) + "\n" +
-         "stop() with the store out of reach: at most " + text(worst.stop) +
-         ", and what the callbacks take (at most " + text(plan.drain_limit) + ")\n";
+         "stop() while the store is unreachable: at most " + text(worst.stop) +
+         " plus the time callbacks take (at most " + text(plan.drain_limit) + ")\n";
 }
 
 }  // namespace simba::engine

@@ -63,7 +63,7 @@ LeaseContention::~LeaseContention() {
 }
 
 void LeaseContention::start() {
-  log_debug("starts to contend");
+  log_debug("starts contending");
   if (!timer_) {  // without one it would never renew: then it does not begin
     timer_ = runtime_->timers->create([weak = weak_from_this()] {
       if (const auto self = weak.lock()) self->post(Tick{});
@@ -86,7 +86,7 @@ void LeaseContention::start() {
 }
 
 void LeaseContention::stop() {
-  log_debug("stops to contend");
+  log_debug("stops contending");
   // Not before the callbacks are over: the store takes the next service of our id for us, and gives
   // it at once what on_released still relies on.
   const std::unique_ptr<LeaseContention, Leave> leaves{this, Leave{*succession_}};
@@ -103,10 +103,10 @@ void LeaseContention::stop() {
                            // our caller
   dispatcher_->deliver();
   if (!dispatcher_->quiesce(drain_until)) {
-    runtime_->log->log(LogLevel::error,
-                       named(request_) + "a callback has not returned within the drain limit of " +
-                           std::to_string(plan_->drain_limit.count()) +
-                           " ms; the lease is no longer renewed and will run out");
+    runtime_->log->log(LogLevel::error, named(request_) +
+                                            "a callback did not return within the drain limit of " +
+                                            std::to_string(plan_->drain_limit.count()) +
+                                            " ms; no longer renewing the lease, which will expire");
     dispatcher_->discard();
     return;
   }
@@ -116,9 +116,9 @@ void LeaseContention::stop() {
                                                     [&] { return settled_; });
   lock.unlock();
   if (!settled) {
-    runtime_->log->log(LogLevel::warn, named(request_) +
-                                           "the store has not confirmed the release yet; it is "
-                                           "tried on until the lease ends");
+    runtime_->log->log(
+        LogLevel::warn,
+        named(request_) + "release not confirmed yet; retrying until the lease ends");
   }
 }
 
@@ -159,7 +159,7 @@ void LeaseContention::handle(const MachineEvent& event) {
   } catch (const std::exception& e) {
     runtime_->log->log(LogLevel::error, named(request_) + "internal error: " + e.what());
   } catch (...) {
-    runtime_->log->log(LogLevel::error, named(request_) + "internal error of unknown kind");
+    runtime_->log->log(LogLevel::error, named(request_) + "internal error: unknown exception");
   }
 }
 
@@ -210,7 +210,7 @@ void LeaseContention::perform(Actions& actions) {
     const auto left = machine_.lease_until() - runtime_->clock->now();
     runtime_->log->log(
         LogLevel::warn,
-        named(request_) + "the mutex is not given back; its lease runs out in " +
+        named(request_) + "not releasing the mutex; its lease expires in " +
             std::to_string(std::chrono::ceil<std::chrono::milliseconds>(left).count()) + " ms");
   }
   watch(actions.watching);
@@ -255,7 +255,7 @@ std::function<void()> LeaseContention::watched(std::function<void()> fire) const
       "the loss signal of mutex [" + request_.mutex + "], contender [" + request_.contender_id +
           "]",
       runtime_->signals.get(),
-      "let stop callbacks return sooner or raise RuntimeOptions::max_callback_threads");
+      "make stop callbacks return sooner or raise RuntimeOptions::max_callback_threads");
   line->waits();
   return [line = std::move(line), fire = std::move(fire)] {
     line->begins();
@@ -323,7 +323,7 @@ bool LeaseContention::leave_to_successor(const Request& request) {
 void LeaseContention::hand_over(const Request& request, AnswerHandler handler) {
   switch (request.kind) {
     case Request::Kind::acquire: {
-      log_debug("asks for the mutex");
+      log_debug("requests the mutex");
       LeaseRequest asked = request_;
       asked.takes_over = request.token;
       store_->acquire(asked, std::move(handler));
@@ -334,7 +334,7 @@ void LeaseContention::hand_over(const Request& request, AnswerHandler handler) {
       store_->guard(request_, std::move(handler));
       break;
     case Request::Kind::release:
-      log_debug("gives the mutex back, or leaves the queue");
+      log_debug("releases the mutex or leaves the queue");
       store_->release(request_, request.token, std::move(handler));
       break;
   }
@@ -370,11 +370,11 @@ void LeaseContention::log_failure(const ContentionEvent& event) {
   if (!runtime_->log->enabled(level)) return;
   const bool renewing = std::holds_alternative<RenewalFailed>(event);
   runtime_->log->log(level, named(request_) + (renewing ? "renewal" : "acquisition") +
-                                " failed, trying again: " + error->what());
+                                " failed, retrying: " + error->what());
 }
 
 void LeaseContention::log_staying_out(const Error& error) {
-  runtime_->log->log(LogLevel::error, named(request_) + "contends no more: " + error.what());
+  runtime_->log->log(LogLevel::error, named(request_) + "no longer contending: " + error.what());
 }
 
 void LeaseContention::log_debug(std::string_view what) {
@@ -397,10 +397,9 @@ void LeaseContention::let_go() {
   const bool unconfirmed = machine_.phase() == ContentionMachine::Phase::draining ||
                            machine_.phase() == ContentionMachine::Phase::releasing;
   if (!last_holder || !unconfirmed) return;
-  runtime_->log->log(LogLevel::warn,
-                     named(request_) +
-                         "the store has not confirmed the release, and the last factory and "
-                         "service are gone: it is given up, the lease ends by itself");
+  runtime_->log->log(LogLevel::warn, named(request_) +
+                                         "release not confirmed, and the last factory and service "
+                                         "were destroyed; giving up, the lease will expire");
 }
 
 void LeaseContention::finish() {

@@ -76,7 +76,7 @@ class LeaseRetrieval : public std::enable_shared_from_this<LeaseRetrieval> {
     if (actions.observed) publish(to_owner(std::move(*actions.observed), runtime_->clock));
     if (actions.failed) {
       log(failing_ == actions.failed->kind() ? LogLevel::debug : LogLevel::warn,
-          std::string{"looking for the owner failed, trying again: "} + actions.failed->what());
+          std::string{"cannot determine the owner, retrying: "} + actions.failed->what());
       failing_ = actions.failed->kind();
     }
     if (actions.look) look(*actions.look);

@@ -15,7 +15,7 @@ namespace {
 
 template <class T>
 std::shared_ptr<T> given(std::shared_ptr<T> part, const char* what) {
-  if (!part) throw InvalidArgumentError{std::string{"a factory needs "} + what + "; it is empty"};
+  if (!part) throw InvalidArgumentError{std::string{"a factory needs "} + what + " (got nullptr)"};
   return part;
 }
 
@@ -69,7 +69,7 @@ std::unique_ptr<MutexRetrievalService> LeaseServiceFactory::create_mutex_retriev
 void LeaseServiceFactory::check_process() const {
   if (!fork_guard_.in_child()) return;
   throw IllegalStateError{
-      "the factory belongs to the parent process; make a new factory after fork()"};
+      "this factory belongs to the parent process; create a new factory after fork()"};
 }
 
 }  // namespace simba::engine

@@ -13,9 +13,8 @@ std::chrono::nanoseconds retry_pause(int failures, const ContentionPlan& plan, R
 }
 
 Error no_answer(std::string_view request, const ContentionPlan& plan) {
-  return Error{ErrorKind::timeout, "the store gave no answer to " + std::string{request} +
-                                       " within " + std::to_string(plan.request_timeout.count()) +
-                                       " ms"};
+  return Error{ErrorKind::timeout, "the store did not answer " + std::string{request} + " within " +
+                                       std::to_string(plan.request_timeout.count()) + " ms"};
 }
 
 }  // namespace simba::engine

@@ -103,8 +103,8 @@ LockAttempt SimbaLocker::Impl::acquire_within(std::chrono::nanoseconds timeout) 
 std::uint64_t SimbaLocker::Impl::begin() {
   if (in_forked_child()) {
     throw IllegalStateError{names() +
-                            ": the locker belongs to the parent process; make a new "
-                            "factory and locker after fork()"};
+                            ": this locker belongs to the parent process; create a new factory and "
+                            "locker after fork()"};
   }
   const Lock lock{mutex_};
   switch (use_) {
@@ -112,11 +112,11 @@ std::uint64_t SimbaLocker::Impl::begin() {
       break;
     case Use::starting:
     case Use::acquiring:
-      throw IllegalStateError{names() + ": is being acquired already"};
+      throw IllegalStateError{names() + ": another acquire is in progress"};
     case Use::held:
-      throw IllegalStateError{names() + ": was acquired already; close() comes first"};
+      throw IllegalStateError{names() + ": already acquired; call close() first"};
     case Use::closing:
-      throw IllegalStateError{names() + ": is still being closed"};
+      throw IllegalStateError{names() + ": close() is still in progress"};
   }
   if (duplicate_) throw with_names(duplicate_id_error(contender_id()));
   use_ = Use::starting;
@@ -194,7 +194,7 @@ Error SimbaLocker::Impl::with_names(const Error& error) const {
 TimeoutError SimbaLocker::Impl::timeout_error(std::chrono::nanoseconds timeout,
                                               const LockAttempt& attempt) const {
   std::string message = names() + ": not acquired within " + to_text(timeout);
-  if (!attempt.holder.empty()) message += "; it is held by [" + attempt.holder + "]";
+  if (!attempt.holder.empty()) message += "; held by [" + attempt.holder + "]";
   if (attempt.last_error) {
     message += "; last store error: ";
     message += attempt.last_error->what();

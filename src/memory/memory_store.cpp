@@ -19,7 +19,7 @@ bool refused(const LeaseRequest& request, const AnswerHandler& handler) {
   if (!request.contender_id.empty()) {
     return false;
   }
-  handler(Error{ErrorKind::invalid_argument, "a contender id must not be empty"});
+  handler(Error{ErrorKind::invalid_argument, "contender id must not be empty"});
   return true;
 }
 
@@ -46,7 +46,7 @@ class MemoryWatch final : public Watch {
 MemoryStore::MemoryStore(std::shared_ptr<const Clock> clock)
     : table_{clock ? std::make_shared<LeaseTable>(std::move(clock)) : nullptr} {
   if (!table_) {
-    throw InvalidArgumentError{"a memory store needs a clock"};
+    throw InvalidArgumentError{"a memory store needs a clock (got nullptr)"};
   }
 }
 

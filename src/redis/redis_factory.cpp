@@ -24,16 +24,16 @@ using Kind = ScriptRequest::Kind;
 void check_slot(std::string_view mutex) {
   if (mutex.starts_with('}')) {
     throw InvalidArgumentError{
-        "on a Redis cluster a mutex name must not begin with '}': its keys would not be in one "
-        "slot; choose another name"};
+        "on a Redis cluster a mutex name must not begin with '}', because its keys would be in "
+        "different slots; choose another name"};
   }
 }
 
 void check_messages(std::string_view contender_id) {
   if (contender_id.find("@@") != std::string_view::npos) {
     throw InvalidArgumentError{
-        "on Redis a contender id must not hold '@@', which separates the parts of messages; choose "
-        "another id"};
+        "on Redis a contender id must not contain '@@', which separates the fields of messages; "
+        "choose another id"};
   }
 }
 
@@ -126,8 +126,8 @@ class RedisStore final : public engine::LeaseStore,
 
   std::string unusable() const {
     return fork_guard_.in_child()
-               ? "this process was forked after its Redis store was made; make a new one here"
-               : "the Redis store is closed: nobody uses it any more";
+               ? "this Redis store belongs to the parent process; create a new one after fork()"
+               : "the Redis store is closed";
   }
 
   void detach() {

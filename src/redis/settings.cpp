@@ -22,26 +22,26 @@ void check(bool allowed, std::string_view otherwise) {
 
 void check_timeout(std::string_view name, milliseconds value) {
   if (value < milliseconds{1} || value > longest_timeout) {
-    throw InvalidArgumentError{fmt::format("{} is {} ms; it must be from 1 ms to {} ms", name,
-                                           value.count(), longest_timeout.count())};
+    throw InvalidArgumentError{fmt::format("{} must be between 1 ms and {} ms (got {} ms)", name,
+                                           longest_timeout.count(), value.count())};
   }
 }
 
 void check_endpoints(const RedisOptions& options) {
-  check(!options.endpoints.empty(), "no endpoint is given; name at least one server of Redis");
+  check(!options.endpoints.empty(), "no endpoints configured; name at least one Redis server");
   check(options.topology != Topology::single || options.endpoints.size() == 1,
-        "several endpoints are given for a single server; set the topology to sentinel or cluster, "
-        "or name one");
+        "several endpoints configured for a single server; set topology to sentinel or cluster, or "
+        "name one server");
   for (const Endpoint& endpoint : options.endpoints) {
     if (!endpoint.unix_socket.empty()) {
       check(options.topology == Topology::single,
-            "a Unix socket leads to a single server only, not to sentinels or a cluster");
+            "a Unix socket cannot be used with sentinels or a cluster");
       check(options.tls.mode == TlsMode::off,
-            "TLS and a Unix socket do not go together; leave one of them out");
+            "TLS cannot be used with a Unix socket; omit one of them");
       continue;
     }
-    check(!endpoint.host.empty(), "an endpoint has an empty host");
-    check(endpoint.port != 0, "an endpoint has port 0; it must be from 1 to 65535");
+    check(!endpoint.host.empty(), "host must not be empty");
+    check(endpoint.port != 0, "port must be between 1 and 65535 (got 0)");
   }
 }
 
@@ -49,7 +49,7 @@ void check_client_name(std::string_view name) {
   const bool printable = std::all_of(name.begin(), name.end(), [](char c) {
     return c > ' ' && c < '\x7f';  // as the server demands
   });
-  check(printable, "client_name must not hold spaces or bytes that are no printable ASCII");
+  check(printable, "client_name must consist of printable ASCII characters without spaces");
 }
 
 }  // namespace
@@ -59,26 +59,25 @@ std::shared_ptr<const ConnectionSettings> checked_settings(const RedisOptions& o
   check_endpoints(options);
   check_client_name(options.client_name);
   check(options.database >= 0,
-        fmt::format("database is {}; it must not be negative", options.database));
+        fmt::format("database must not be negative (got {})", options.database));
   check(options.topology != Topology::cluster || options.database == 0,
-        fmt::format("database is {}; a cluster knows only 0", options.database));
+        fmt::format("database must be 0 on a cluster (got {})", options.database));
   check(options.topology != Topology::sentinel || !options.master_name.empty(),
-        "master_name is empty; it must be the name that the sentinels use");
+        "master_name must not be empty; set it to the name that the sentinels use");
 
   check(options.tls.certificate_file.empty() == options.tls.key_file.empty(),
-        "tls.certificate_file and tls.key_file belong together; give both or neither");
+        "tls.certificate_file and tls.key_file must be set together");
 
   const milliseconds command_timeout = options.command_timeout.value_or(plan.request_timeout);
   check_timeout("connect_timeout", options.connect_timeout);
   check_timeout("command_timeout", command_timeout);
   check(options.wait_replicas >= 0 && options.wait_replicas <= 1'000,
-        fmt::format("wait_replicas is {}; it must be from 0 to 1000", options.wait_replicas));
+        fmt::format("wait_replicas must be between 0 and 1000 (got {})", options.wait_replicas));
   if (options.wait_replicas > 0) {
     check_timeout("wait_timeout", options.wait_timeout);
-    check(
-        options.wait_timeout < command_timeout,
-        fmt::format("wait_timeout is {} ms; it must be less than the time-out of a command, {} ms",
-                    options.wait_timeout.count(), command_timeout.count()));
+    check(options.wait_timeout < command_timeout,
+          fmt::format("wait_timeout must be less than command_timeout, {} ms (got {} ms)",
+                      command_timeout.count(), options.wait_timeout.count()));
   }
 
   auto settings = std::make_shared<ConnectionSettings>();

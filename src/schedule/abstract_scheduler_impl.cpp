@@ -17,8 +17,8 @@ std::unique_ptr<DelayMonitor::Line> line_of_work(const Runtime& runtime, const s
   return std::make_unique<DelayMonitor::Line>(
       runtime.delays, "the work of scheduler [" + mutex + "]", &executor,
       &executor == runtime.workers.get()
-          ? "let work return sooner or raise RuntimeOptions::max_worker_threads"
-          : "the executor given for it is busy or has stopped");
+          ? "make work return sooner or raise RuntimeOptions::max_worker_threads"
+          : "its executor is busy or has stopped");
 }
 
 }  // namespace
@@ -56,7 +56,7 @@ std::shared_ptr<AbstractScheduler::Impl> AbstractScheduler::Impl::make(
 void AbstractScheduler::Impl::start() {
   if (in_forked_child()) {
     throw IllegalStateError{"scheduler [" + mutex() +
-                            "] cannot be started: it belongs to the parent process; make a new "
+                            "] cannot be started: it belongs to the parent process; create a new "
                             "factory and scheduler after fork()"};
   }
   {
@@ -136,7 +136,9 @@ void AbstractScheduler::Impl::stop_later() noexcept {
     runtime_->workers->execute([self = shared_from_this()] { self->stop_if_due(); });
   } catch (...) {
     detail::log_current_exception(
-        *runtime_->log, "scheduler [" + mutex() + "] is stopped by its next stop() or close()");
+        *runtime_->log,
+        "scheduler [" + mutex() +
+            "] cannot stop in the background; it stops at the next stop() or close()");
   }
 }
 
@@ -187,7 +189,7 @@ std::string AbstractScheduler::Impl::refusal() const {
       case Phase::starting:
         return "it is being started";
       case Phase::started:
-        return stop_due_ ? "it is being stopped" : "it is started already";
+        return stop_due_ ? "it is being stopped" : "it is already started";
       case Phase::stopping:
         return "it is being stopped";
     }
@@ -256,8 +258,7 @@ void AbstractScheduler::Impl::submit(std::uint64_t term) {
     runtime_->callbacks->execute([self = shared_from_this(), term] { self->hand_over(term); });
   } catch (...) {
     if (line_) line_->is_empty();
-    detail::log_current_exception(*runtime_->log,
-                                  "a run of scheduler [" + mutex() + "] is left out");
+    detail::log_current_exception(*runtime_->log, "skipped a run of scheduler [" + mutex() + "]");
     const Lock lock{mutex_};
     arm_next(term);
   }
@@ -272,8 +273,8 @@ void AbstractScheduler::Impl::hand_over(std::uint64_t term) {
     executor_->execute([self = shared_from_this(), term] { self->run(term); });
   } catch (...) {
     if (line_) line_->is_empty();
-    detail::log_current_exception(*runtime_->log, "a run of scheduler [" + mutex() +
-                                                      "] is left out, its executor refused it");
+    detail::log_current_exception(
+        *runtime_->log, "skipped a run of scheduler [" + mutex() + "]: its executor rejected it");
     const Lock lock{mutex_};
     arm_next(term);
   }
@@ -319,7 +320,7 @@ void AbstractScheduler::Impl::call_work(std::stop_token stop) noexcept {
     work_(std::move(stop));
   } catch (...) {
     detail::log_current_exception(
-        *runtime_->log, "the work of scheduler [" + mutex() + "] threw, its schedule goes on");
+        *runtime_->log, "the work of scheduler [" + mutex() + "] threw; the schedule continues");
   }
 }
 

@@ -10,12 +10,10 @@ void ScheduleConfig::check() const {
   using std::chrono::nanoseconds;
   if (initial_delay < nanoseconds::zero()) {
     throw InvalidArgumentError{
-        fmt::format("the initial delay of a schedule is {} ns, less than the 0 ns allowed",
-                    initial_delay.count())};
+        fmt::format("initial_delay must not be negative (got {} ns)", initial_delay.count())};
   }
   if (period <= nanoseconds::zero()) {
-    throw InvalidArgumentError{fmt::format(
-        "the period of a schedule is {} ns, it must be more than 0 ns", period.count())};
+    throw InvalidArgumentError{fmt::format("period must be positive (got {} ns)", period.count())};
   }
 }
 

@@ -13,26 +13,26 @@ struct Meaning {
 Meaning meaning_of(Code code) {
   switch (code) {
     case Code::no_node:
-      return {ErrorKind::unavailable, "there is no such node"};
+      return {ErrorKind::unavailable, "the node does not exist"};
     case Code::node_exists:
-      return {ErrorKind::unavailable, "there is such a node already"};
+      return {ErrorKind::unavailable, "the node already exists"};
     case Code::no_auth:
       return {ErrorKind::permission,
-              "its ACL does not allow it; let the operator give read, write, create and delete on "
-              "the base path and below, or set the digest user that has them"};
+              "permission denied by its ACL; grant read, write, create and delete on the base path "
+              "and below, or set a digest user that has them"};
     case Code::unimplemented:
-      return {ErrorKind::unsupported, "the server is too old for it; 3.5 or later is needed"};
+      return {ErrorKind::unsupported, "the server is too old; 3.5 or later is required"};
     case Code::connection_loss:
-      return {ErrorKind::in_doubt, "the connection was lost before the answer came"};
+      return {ErrorKind::in_doubt, "lost the connection before the answer arrived"};
     case Code::session_expired:
-      return {ErrorKind::unavailable, "the session has ended; a new one is begun"};
+      return {ErrorKind::unavailable, "the session ended; starting a new one"};
     case Code::closing:
       return {ErrorKind::unavailable, "the session is being closed"};
     case Code::ok:
     case Code::refused:
       break;
   }
-  return {ErrorKind::unavailable, "the server refuses it; its log may tell why"};
+  return {ErrorKind::unavailable, "the server rejected it; check its log"};
 }
 
 }  // namespace

@@ -27,8 +27,8 @@ void ZooKeeperStore::check_names(std::string_view mutex, std::string_view /*cont
   check_node_name("mutex name", mutex);
   if (settings_->root.empty() && mutex == "zookeeper") {
     throw InvalidArgumentError{
-        "on ZooKeeper the node /zookeeper belongs to the servers; choose another mutex name or a "
-        "base path"};
+        "the node /zookeeper is reserved by ZooKeeper; choose another mutex name or set a base "
+        "path"};
   }
 }
 
@@ -107,12 +107,13 @@ std::shared_ptr<MutexQueues> ZooKeeperStore::checked(const LeaseRequest& request
   }
   check_names(request.mutex, request.contender_id);
   if (fork_guard_.in_child()) {
-    throw Error{ErrorKind::unavailable,
-                "this process was forked after its ZooKeeper store was made; make a new one here"};
+    throw Error{
+        ErrorKind::unavailable,
+        "this ZooKeeper store belongs to the parent process; create a new one after fork()"};
   }
   const std::lock_guard lock{mutex_};
   if (!queues_) {
-    throw Error{ErrorKind::unavailable, "the ZooKeeper store is closed: nobody uses it any more"};
+    throw Error{ErrorKind::unavailable, "the ZooKeeper store is closed"};
   }
   return queues_;
 }

@@ -52,7 +52,7 @@ TEST_F(CliIdentity, ASecondRunWithTheSameIdThatWaitsNoLongerNamesTheOwner) {
   CliProgram second{script("echo runs", {"--id", "twin", "--timeout", "1s"})};
   EXPECT_EQ(second.wait(), 75) << second.err();
   EXPECT_EQ(second.out(), "");
-  EXPECT_THAT(second.err(), HasSubstr("held under the same contender id [twin]"));
+  EXPECT_THAT(second.err(), HasSubstr("held under this contender id [twin]"));
   EXPECT_THAT(second.err(), HasSubstr("was not acquired within 1 s; twin owns it"));
 }
 
@@ -61,7 +61,7 @@ TEST_F(CliIdentity, ASecondRunWithTheSameIdThatAsksOnceSaysWhoHoldsIt) {
   ASSERT_TRUE(first.says("runs"));
   CliProgram second{script("echo runs", {"--id", "twin", "--timeout", "0"})};
   EXPECT_EQ(second.wait(), 75) << second.err();
-  EXPECT_THAT(second.err(), HasSubstr("held under the same contender id [twin]"));
+  EXPECT_THAT(second.err(), HasSubstr("held under this contender id [twin]"));
 }
 
 TEST_F(CliIdentity, ASecondRunWithTheSameIdWaitsUntilThatIsProven) {

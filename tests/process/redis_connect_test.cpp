@@ -154,7 +154,7 @@ TEST(RedisConnect, AClusterThatWasNotSaidToBeOneIsNamed) {
     } catch (const Error& error) {
       ++refusals;
       EXPECT_EQ(error.kind(), ErrorKind::configuration);
-      EXPECT_THAT(error.what(), HasSubstr("set the topology to cluster"));
+      EXPECT_THAT(error.what(), HasSubstr("set topology to cluster"));
     }
   }
   EXPECT_EQ(refusals, 2) << "of three nodes one holds the mutex";

@@ -150,8 +150,8 @@ TEST(ConnectionToRedisWithTls, RefusesAnotherCa) {
   settings.tls.ca_file = location.certificates + "/stranger.crt";
   Client client{endpoint_of(location), settings};
   EXPECT_EQ(client.closed().kind(), ErrorKind::configuration);
-  EXPECT_THAT(client.closed().what(), AllOf(HasSubstr("the certificate of Redis"),
-                                            HasSubstr("refused"), HasSubstr("tls.ca_file")));
+  EXPECT_THAT(client.closed().what(), AllOf(HasSubstr("cannot verify the certificate of Redis"),
+                                            HasSubstr("check tls.ca_file")));
 }
 
 TEST(ConnectionToRedisWithTls, RefusesTheSystemsCas) {
@@ -169,7 +169,7 @@ TEST(ConnectionToRedisWithTls, ChecksTheHostWhereItIsToldTo) {
     Client careful{endpoint, tls_settings_of(location, TlsMode::verify)};
     EXPECT_EQ(careful.closed().kind(), ErrorKind::configuration);
     EXPECT_THAT(careful.closed().what(),
-                AllOf(HasSubstr("mismatch"), HasSubstr("names '" + host + "'")));
+                AllOf(HasSubstr("mismatch"), HasSubstr("the certificate is for '" + host + "'")));
     Client careless{endpoint, tls_settings_of(location, TlsMode::verify_ca)};
     EXPECT_TRUE(careless.told.eventually({"ready"}));
   }
@@ -182,7 +182,7 @@ TEST(ConnectionToRedisWithTls, ShowsTheCertificateOfTheClient) {
   const Error unknown = Client{endpoint_of(location), settings}.closed();
   // The server's alert may be overtaken by the reset of the connection.
   EXPECT_THAT(unknown.kind(), testing::AnyOf(ErrorKind::configuration, ErrorKind::unavailable));
-  EXPECT_THAT(unknown.what(), HasSubstr("certificate of the client"));
+  EXPECT_THAT(unknown.what(), HasSubstr("client certificate"));
   settings.tls.certificate_file = location.certificates + "/client.crt";
   settings.tls.key_file = location.certificates + "/client.key";
   Client client{endpoint_of(location), settings};

@@ -37,8 +37,8 @@ struct ZooKeeperAdmin : testing::Test {
 };
 
 TEST_F(ZooKeeperAdmin, MakesTheBasePathOnce) {
-  EXPECT_EQ(admin->init(), "made node " + base);
-  EXPECT_EQ(admin->init(), "node " + base + " is there already");
+  EXPECT_EQ(admin->init(), "created node " + base);
+  EXPECT_EQ(admin->init(), "node " + base + " already exists");
   EXPECT_TRUE(ZooKeeperConsole{support::zookeeper_location()}.exists(base));
 }
 
@@ -88,14 +88,14 @@ TEST_F(ZooKeeperAdmin, NodesOfOthersInTheRootAreNoMutexes) {
 TEST_F(ZooKeeperAdmin, TellsVersionTimeAndSessionTimeout) {
   const auto before = admin->examine();
   EXPECT_THAT(problems(before), IsEmpty());
-  EXPECT_THAT(notes(before), Contains(HasSubstr("is not there yet")));
+  EXPECT_THAT(notes(before), Contains(HasSubstr("does not exist yet")));
   admin->init();
   const auto report = admin->examine();
   EXPECT_THAT(report.server, testing::StartsWith("ZooKeeper 3."));
   EXPECT_LT(offset_of(report), support::scaled(5s));
   EXPECT_THAT(problems(report), IsEmpty());
   EXPECT_THAT(warnings(report), IsEmpty());
-  EXPECT_THAT(notes(report), ElementsAre(HasSubstr("session time-out is 16000 ms")));
+  EXPECT_THAT(notes(report), ElementsAre(HasSubstr("session timeout is 16000 ms")));
   EXPECT_THAT(ZooKeeperConsole{support::zookeeper_location()}.children(base), IsEmpty());
 }
 
@@ -103,8 +103,8 @@ TEST_F(ZooKeeperAdmin, WarnsOfASessionTimeoutThatTheServersChange) {
   auto longer = options;
   longer.session_timeout = 120s;
   const auto report = make_zookeeper_admin(longer, quiet_runtime())->examine();
-  EXPECT_THAT(warnings(report), ElementsAre(testing::AllOf(HasSubstr("120000 ms was asked"),
-                                                           HasSubstr("give 60000 ms"))));
+  EXPECT_THAT(warnings(report), ElementsAre(testing::AllOf(HasSubstr("120000 ms was requested"),
+                                                           HasSubstr("granted 60000 ms"))));
 }
 
 TEST_F(ZooKeeperAdmin, FindsThatTheBasePathIsSomeoneElses) {

@@ -205,7 +205,7 @@ TEST(ZooKeeperServerErrors, AServerThatIsNotThereIsNamedInTimeAndUsedWhenItComes
   const auto begin = now();
   Attempt attempt{options};
 
-  attempt.expect_error(ErrorKind::unavailable, "is one running and reachable");
+  attempt.expect_error(ErrorKind::unavailable, "running, reachable");
   EXPECT_LE(now() - begin, options.connection_timeout + scaled(1s));
   attempt.expect_error(ErrorKind::unavailable, fmt::format("127.0.0.1:{}", server.port()));
 
@@ -231,7 +231,7 @@ class ZooKeeperSessionTimeouts : public ::testing::Test {
     ASSERT_TRUE(owner.owns());
     const Contending waiter{*other, "m"};
     EXPECT_TRUE(eventually([&] {
-      return mine.log->contains(fmt::format("set the session time-out to {} ms", given.count()));
+      return mine.log->contains(fmt::format("set the session timeout to {} ms", given.count()));
     })) << mine.log->text();
     wait_until_after(now(), given * 3);
     ASSERT_TRUE(owner.service->is_owner()) << mine.log->text();

@@ -53,7 +53,7 @@ TEST_F(ZooKeeperFaults, AConnectionThatIsCutAndBackPutsTheOwnerAtRiskAndItOwnsOn
   for (std::size_t round = 1; round <= 3; ++round) {
     mine.proxy.reset_all();
     EXPECT_TRUE(within(promptly, [&] { return owner.count<AtRisk>() == round; })) << round;
-    ASSERT_TRUE(eventually([&] { return mine.log->count("the session goes on") == round; }));
+    ASSERT_TRUE(eventually([&] { return mine.log->count("the session continues") == round; }));
     wait_until_after(now(), short_session / 5);  // it renews: who is at risk is not told again
   }
   expect_owns_on(owner, token, now());

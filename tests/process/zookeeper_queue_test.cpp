@@ -216,7 +216,8 @@ TEST_F(ZooKeeperQueue, OneIdInTwoSessionsMakesNoTwoOwners) {
   const Contending owner{*one, mutex_, "twin"};
   ASSERT_TRUE(owner.owns());
   const Contending twin{*two, mutex_, "twin"};
-  EXPECT_TRUE(eventually([&] { return log_->contains("same contender id"); })) << log_->text();
+  EXPECT_TRUE(eventually([&] { return log_->contains("held under this contender id [twin]"); }))
+      << log_->text();
   // Whoever took the node of the other for its own would own by then.
   EXPECT_FALSE(within(1s, [&] { return twin.contender.acquisitions() > 0; }));
   EXPECT_FALSE(twin.service->is_owner());

@@ -236,7 +236,7 @@ void Checker::logged(const Host& host, std::string_view message) {
   const auto says = [&](std::string_view words) {
     return message.find(words) != std::string_view::npos;
   };
-  if (says("contends no more")) {
+  if (says("no longer contending")) {
     for (Party* party : of_host_[host.number()]) {
       if (!says("mutex [m" + std::to_string(party->mutex) + "], contender [" + party->id + "]")) {
         continue;

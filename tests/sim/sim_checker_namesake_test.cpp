@@ -10,7 +10,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr auto barred = "mutex [m0], contender [a]: contends no more: it is used twice";
+constexpr auto barred = "mutex [m0], contender [a]: no longer contending: it is used twice";
 
 class NamesakeCheckerTest : public CheckerTest {
  protected:

@@ -74,7 +74,7 @@ std::string with_tables(std::string_view document) {
     const std::size_t end = begin == std::string::npos ? begin : result.find("<!-- end -->", begin);
     if (end == std::string::npos) {
       throw Error{ErrorKind::configuration,
-                  fmt::format("the document has no place for the keys of \"{}\"", name)};
+                  fmt::format("the document has no section for the keys of \"{}\"", name)};
     }
     result.replace(begin + first.size(), end - begin - first.size(), content);
   };

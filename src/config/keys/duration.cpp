@@ -27,8 +27,9 @@ constexpr Unit units[] = {{"h", 3'600'000}, {"m", 60'000}, {"s", 1'000}, {"ms", 
 [[noreturn]] void refuse_duration(std::string_view text, std::string_view why) {
   throw Error{
       ErrorKind::configuration,
-      fmt::format("{} {}; allowed: a whole number with ms, s, m or h, as 500ms, 10s, 2m, 1h",
-                  shown(text), why)};
+      fmt::format(
+          "{} {}; expected a whole number with ms, s, m or h, for example 500ms, 10s, 2m, 1h",
+          shown(text), why)};
 }
 
 [[noreturn]] void refuse_number(std::string_view text) {
@@ -47,13 +48,13 @@ std::optional<std::int64_t> factor_of(std::string_view unit) {
 milliseconds parse(std::string_view text, std::string_view whole, WithoutUnit numbers) {
   std::int64_t number = 0;
   const bool digit = !text.empty() && text.front() >= '0' && text.front() <= '9';
-  if (!digit) refuse_duration(whole, "is no duration");
+  if (!digit) refuse_duration(whole, "is not a duration");
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   if (error == std::errc::result_out_of_range) refuse_duration(whole, "is too long");
   const std::string_view unit = text.substr(static_cast<std::size_t>(end - text.data()));
   if (unit.empty() && number != 0 && numbers == WithoutUnit::refused) refuse_number(whole);
   const auto factor = unit.empty() ? 1 : factor_of(unit);
-  if (!factor) refuse_duration(whole, "is no duration");
+  if (!factor) refuse_duration(whole, "is not a duration");
   // It is counted in nanoseconds, and added to moments, in what uses it.
   constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max() / 1'000'000 / 4;
   if (number > most / *factor) refuse_duration(whole, "is too long");

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "config/text.hpp"
 #include "simba/core/error.hpp"
 
 namespace simba::config {
@@ -12,8 +13,8 @@ namespace {
 
 [[noreturn]] void refuse_hosts(std::string_view what) {
   throw Error{ErrorKind::configuration,
-              fmt::format("{}; allowed: hosts with or without a port and with a comma between, as "
-                          "db1,db2:7000,[::1]:7000",
+              fmt::format("{}; expected hosts separated by commas, each with an optional port, for "
+                          "example db1,db2:7000,[::1]:7000",
                           what)};
 }
 
@@ -21,7 +22,10 @@ std::uint16_t parse_port(std::string_view text) {
   std::uint16_t port = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), port);
   if (error != std::errc{} || end != text.data() + text.size() || port == 0) {
-    refuse_hosts("a port is no number from 1 to 65535");
+    // Anything else may be a password that lacks its '@'.
+    refuse_hosts(looks_like_port(text)
+                     ? fmt::format("port must be between 1 and 65535 (got {})", text)
+                     : "port must be a number between 1 and 65535");
   }
   return port;
 }
@@ -33,21 +37,22 @@ HostPort parse_host(std::string_view text) {
   std::string_view rest;
   if (text.starts_with('[')) {
     const std::size_t end = text.find(']');
-    if (end == std::string_view::npos) refuse_hosts("a bracket of an IPv6 address is not closed");
+    if (end == std::string_view::npos) refuse_hosts("missing ']' after an IPv6 address");
     result.host = text.substr(1, end - 1);
     rest = text.substr(end + 1);
-    if (!rest.empty() && rest.front() != ':') refuse_hosts("after an address only a port may come");
+    if (!rest.empty() && rest.front() != ':')
+      refuse_hosts("an address may be followed by a port only");
   } else {
     const std::size_t colon = std::min(text.find(':'), text.size());
     if (text.find(':', std::min(colon + 1, text.size())) != std::string_view::npos) {
-      refuse_hosts("a host has several colons; an IPv6 address needs brackets");
+      refuse_hosts("a host contains several colons; write an IPv6 address in brackets");
     }
     result.host = text.substr(0, colon);
     rest = text.substr(colon);
   }
-  if (result.host.empty()) refuse_hosts("a host is empty");
+  if (result.host.empty()) refuse_hosts("empty host");
   if (!std::all_of(result.host.begin(), result.host.end(), in_host)) {
-    refuse_hosts("a host has characters that are none of a name or an address");
+    refuse_hosts("a host contains characters that are not allowed in a name or an address");
   }
   if (!rest.empty()) result.port = parse_port(rest.substr(1));
   return result;

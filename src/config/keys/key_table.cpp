@@ -21,7 +21,7 @@ constexpr std::string_view variable_suffix = "-env";
 }
 
 void check_no_nul(const std::string& value) {
-  if (value.find('\0') != std::string::npos) refuse_key("the value has a NUL character");
+  if (value.find('\0') != std::string::npos) refuse_key("the value contains a NUL character");
 }
 
 bool in_word(char c) {
@@ -134,7 +134,7 @@ void KeyTable::host(KeyText text, std::string& target) {
     check_no_nul(value);
     // It will be shown, so a password must not get in.
     if (value.find('@') != std::string::npos) {
-      refuse_key("a host must not have an '@'; user and password have keys of their own");
+      refuse_key("a host must not contain '@'; user and password have their own keys");
     }
     target = value;
   });
@@ -181,17 +181,15 @@ void KeyTable::hosts(KeyText text, std::vector<HostPort>& target) {
 
 void KeyTable::add_integer(KeyText text, std::int64_t lowest, std::int64_t highest,
                            std::function<void(std::int64_t)> set) {
-  const std::string allowed = fmt::format("from {} to {}", lowest, highest);
-  add(std::move(text), KeyKind::integer, allowed,
-      [lowest, highest, allowed, set = std::move(set)](const std::string& value) {
+  add(std::move(text), KeyKind::integer, fmt::format("from {} to {}", lowest, highest),
+      [lowest, highest, set = std::move(set)](const std::string& value) {
         std::int64_t number = 0;
         const char* const end = value.data() + value.size();
         const auto result = std::from_chars(value.data(), end, number);
-        if (result.ec == std::errc::invalid_argument || result.ptr != end) {
-          refuse_key(fmt::format("{} is no whole number; allowed: {}", shown(value), allowed));
-        }
-        if (result.ec != std::errc{} || number < lowest || number > highest) {
-          refuse_key(fmt::format("{} is out of bounds; allowed: {}", shown(value), allowed));
+        const bool is_number = result.ec != std::errc::invalid_argument && result.ptr == end;
+        if (!is_number || result.ec != std::errc{} || number < lowest || number > highest) {
+          refuse_key(fmt::format("must be a whole number between {} and {} (got {})", lowest,
+                                 highest, shown(value)));
         }
         set(number);
       });
@@ -204,7 +202,7 @@ void KeyTable::add_choice(KeyText text, std::vector<std::string> names,
       [names = std::move(names), set = std::move(set)](const std::string& value) {
         const auto found = std::find(names.begin(), names.end(), value);
         if (found == names.end()) {
-          refuse_key(fmt::format("{} is unknown{}", shown(value), suggestion(value, names)));
+          refuse_key(fmt::format("unknown value {}{}", shown(value), suggestion(value, names)));
         }
         set(static_cast<std::size_t>(found - names.begin()));
       });

@@ -72,12 +72,12 @@ void check_meant(const std::string& variable, const std::string& name, std::stri
   };
   for (const std::string_view whole : {"backend", "enabled"}) {
     if (is_nearly(name, whole)) {
-      refuse(fmt::format("it is unknown; did you mean SIMBA_{}?", upper_case(whole)));
+      refuse(fmt::format("unknown variable; did you mean SIMBA_{}?", upper_case(whole)));
     }
   }
   if (is_contention_key(name)) {
-    refuse(fmt::format("it names no store; write SIMBA_<STORE>_{}, as {}", upper_case(name),
-                       variable_of("redis", name)));
+    refuse(fmt::format("it does not name a store; write SIMBA_<STORE>_{}, for example {}",
+                       upper_case(name), variable_of("redis", name)));
   }
   const std::size_t dash = name.find('-');
   if (dash == std::string::npos) return;
@@ -86,7 +86,7 @@ void check_meant(const std::string& variable, const std::string& name, std::stri
   const StoreType* const meant = nearly_store(word);
   if (meant == nullptr || is_of_kubernetes(key, value)) return;
   if (key != "enabled" && key != "url" && !is_key_of(*meant, key)) return;
-  refuse(fmt::format("there is no store {}; did you mean {}?", shown(word),
+  refuse(fmt::format("unknown store {}; did you mean {}?", shown(word),
                      variable_of(meant->name, key)));
 }
 

@@ -17,10 +17,10 @@ namespace {
 }
 
 [[noreturn]] void refuse_with(int error) {
-  if (error == ENOENT) refuse_file("there is no such file");
-  if (error == EACCES) refuse_file("the file cannot be read: permission denied");
-  if (error == EISDIR) refuse_file("this is a folder, and a file is needed");
-  refuse_file(fmt::format("the file cannot be read: {}", std::generic_category().message(error)));
+  if (error == ENOENT) refuse_file("cannot read the file: no such file");
+  if (error == EACCES) refuse_file("cannot read the file: permission denied");
+  if (error == EISDIR) refuse_file("cannot read the file: it is a directory");
+  refuse_file(fmt::format("cannot read the file: {}", std::generic_category().message(error)));
 }
 
 struct Closer {
@@ -37,7 +37,7 @@ std::string read_file(const std::filesystem::path& file, std::size_t limit) {
   std::string text(limit + 1, '\0');
   const std::size_t size = std::fread(text.data(), 1, text.size(), stream.get());
   if (std::ferror(stream.get()) != 0) refuse_with(errno);
-  if (size > limit) refuse_file(fmt::format("the file is longer than {} KiB", limit / 1024));
+  if (size > limit) refuse_file(fmt::format("the file is larger than {} KiB", limit / 1024));
   text.resize(size);
   return text;
 }

@@ -43,7 +43,7 @@ std::string decoded(std::string_view text) {
     const int high = i + 2 < text.size() ? hex_digit(text[i + 1]) : -1;
     const int low = i + 2 < text.size() ? hex_digit(text[i + 2]) : -1;
     if (high < 0 || low < 0) {
-      refuse_url("after a % two hexadecimal digits must come; write %25 for a % itself");
+      refuse_url("% must be followed by two hexadecimal digits; write %25 for a literal %");
     }
     const int byte = high * 16 + low;
     if (byte == 0) refuse_url("%00 is not allowed");
@@ -73,11 +73,11 @@ std::vector<Parameter> parse_parameters(std::string_view text) {
       return is_alphanumeric(c) || c == '-' || c == '_' || c == '.';
     });
     if (!plain || equals == std::string_view::npos) {
-      refuse_url("after the ? parameters must come, as ?ttl=10s&transition=6s");
+      refuse_url("? must be followed by parameters, for example ?ttl=10s&transition=6s");
     }
     const auto twice = [&](const Parameter& other) { return other.name == name; };
     if (std::any_of(parameters.begin(), parameters.end(), twice)) {
-      refuse_url(fmt::format("parameter \"{}\" is given twice", name));
+      refuse_url(fmt::format("duplicate parameter \"{}\"", name));
     }
     parameters.push_back({std::string{name}, decoded(part.substr(equals + 1))});
   }
@@ -86,7 +86,7 @@ std::vector<Parameter> parse_parameters(std::string_view text) {
 
 [[noreturn]] void refuse_stray_character() {
   refuse_url(
-      "in a user, a password or a value the characters / ? # @ % : must be written as %2F %3F "
+      "in a user, a password or a value, the characters / ? # @ % : must be written as %2F %3F "
       "%23 %40 %25 %3A");
 }
 
@@ -113,8 +113,8 @@ void parse_authority(std::string_view text, Url& url) {
 
 void parse_after_hosts_scheme(std::string_view rest, Url& url) {
   if (!rest.starts_with("//")) {
-    refuse_url(fmt::format("after {}: two slashes and a host must come, as {}://host", url.scheme,
-                           url.scheme));
+    refuse_url(fmt::format("{}: must be followed by two slashes and a host, for example {}://host",
+                           url.scheme, url.scheme));
   }
   rest.remove_prefix(2);
   const std::size_t end = std::min(rest.find_first_of("/?"), rest.size());
@@ -136,8 +136,7 @@ void parse_after_path_scheme(std::string_view rest, Url& url) {
     rest.remove_prefix(2);
     if (!rest.empty() && rest.front() != '/' && rest.front() != '?') {
       refuse_url(
-          fmt::format("{}: has no host; write {}:PATH, or {}:/// before a path that begins with "
-                      "a slash",
+          fmt::format("a {}: URL has no host; write {}:PATH, or {}:///PATH for an absolute path",
                       url.scheme, url.scheme, url.scheme));
     }
   }
@@ -169,7 +168,7 @@ std::optional<std::string> scheme_of(std::string_view text) {
 Url parse_url(std::string_view text, UrlForm form) {
   if (text.size() > longest_url) refuse_url("the URL is longer than 16 KiB");
   const auto scheme = scheme_of(text);
-  if (!scheme) refuse_url("a scheme must come first, as sqlite: or redis://");
+  if (!scheme) refuse_url("no scheme; for example sqlite:PATH or redis://host");
   Url url;
   url.scheme = *scheme;
   url.form = form;

@@ -24,8 +24,8 @@ std::vector<Parameter> read_database_url(const Url& url, std::uint16_t usual_por
   std::vector<Parameter> parameters;
   read_user(url, parameters);
   if (url.hosts.size() > 1) {
-    throw Error{ErrorKind::configuration, fmt::format("{}:// takes one host, and there are {}",
-                                                      url.scheme, url.hosts.size())};
+    throw Error{ErrorKind::configuration,
+                fmt::format("{}:// takes one host (got {})", url.scheme, url.hosts.size())};
   }
   for (const auto& host : url.hosts) {
     parameters.push_back({"host", host.host});
@@ -33,10 +33,10 @@ std::vector<Parameter> read_database_url(const Url& url, std::uint16_t usual_por
   }
   read_port(url, "host", usual_port, parameters);
   if (url.steps.size() > 1) {
-    throw Error{ErrorKind::configuration,
-                fmt::format("after the host of {}:// only the name of the database may come, as "
-                            "/app",
-                            url.scheme)};
+    throw Error{
+        ErrorKind::configuration,
+        fmt::format("the path of a {}:// URL must be the name of the database, for example /app",
+                    url.scheme)};
   }
   if (!url.steps.empty()) parameters.push_back({"database", url.steps.front()});
   return parameters;

@@ -31,7 +31,7 @@ void check_no_key_twice(const YamlNode& map, std::string_view name, std::string_
                          [](const auto* one, const auto* other) { return one->key == other->key; });
   if (twice == entries.end()) return;
   refuse_section(origin_of(name, **std::next(twice), path),
-                 fmt::format("the key is there twice, first in line {}", (*twice)->line));
+                 fmt::format("duplicate key, first on line {}", (*twice)->line));
 }
 
 /// Sets the value, or the problem with it.
@@ -41,23 +41,23 @@ void read_value(const YamlNode& node, Setting& setting) {
       setting.value = node.text;
       return;
     case YamlNode::Kind::nothing:
-      setting.problem = "the value is missing; leave the key out, or write \"\" for an empty text";
+      setting.problem = "missing value; remove the key, or write \"\" for an empty string";
       return;
     case YamlNode::Kind::map:
-      setting.problem = "found a map; allowed: a single value";
+      setting.problem = "expected a single value, found a map";
       return;
     case YamlNode::Kind::list:
       break;
   }
   const bool may_be_list = setting.key == "hosts" || setting.key == "connect-string";
   if (!may_be_list) {
-    setting.problem = "found a list; allowed: a single value";
+    setting.problem = "expected a single value, found a list";
     return;
   }
   for (const YamlNode& item : node.items) {
     if (item.kind != YamlNode::Kind::text) {
       setting.problem =
-          fmt::format("found {} in the list; allowed: single values", to_string(item.kind));
+          fmt::format("expected a list of single values, found {} in it", to_string(item.kind));
       return;
     }
     if (!setting.value.empty()) setting.value += ',';
@@ -83,7 +83,7 @@ Section read_section(const YamlEntry& entry, std::string_view name) {
   if (map.kind != YamlNode::Kind::map) {
     refuse_section(
         section.origin,
-        fmt::format("found {}; allowed: a map with the keys of the store", to_string(map.kind)));
+        fmt::format("expected a map with the keys of the store, found {}", to_string(map.kind)));
   }
   const std::string path = fmt::format("simba.{}.", entry.key);
   check_no_key_twice(map, name, path);
@@ -102,38 +102,37 @@ Section read_section(const YamlEntry& entry, std::string_view name) {
 
 const YamlEntry& find_simba(const YamlNode& root, std::string_view name) {
   if (root.kind == YamlNode::Kind::nothing) {
-    refuse_section(
-        name,
-        "there is nothing in it but space; write the key \"simba\" and a store under it, as "
-        "simba: {sqlite: {path: /var/lib/app/simba.db}}");
+    refuse_section(name,
+                   "the file is empty; add the key \"simba\" and a store under it, for example "
+                   "simba: {sqlite: {path: /var/lib/app/simba.db}}");
   }
   if (root.kind != YamlNode::Kind::map) {
     refuse_section(
         fmt::format("{}:{}", name, root.line),
-        fmt::format("found {}; allowed: a map with the key \"simba\"", to_string(root.kind)));
+        fmt::format("expected a map with the key \"simba\", found {}", to_string(root.kind)));
   }
   const YamlEntry* simba = nullptr;
   for (const YamlEntry& entry : root.entries) {
     if (entry.key.starts_with("simba.")) {
       refuse_section(origin_of(name, entry, ""),
-                     "keys with dots are not read; write each part on a line of its own");
+                     "keys with dots are not supported; write each part on its own line");
     }
     if (entry.key != "simba") continue;
     if (simba != nullptr) {
       refuse_section(origin_of(name, entry, ""),
-                     fmt::format("the key is there twice, first in line {}", simba->line));
+                     fmt::format("duplicate key, first on line {}", simba->line));
     }
     simba = &entry;
   }
   if (simba != nullptr) return *simba;
   for (const YamlEntry& entry : root.entries) {
     if (nearest(entry.key, {"simba"})) {
-      refuse_section(origin_of(name, entry, ""), "did you mean \"simba\"? There is no such key");
+      refuse_section(origin_of(name, entry, ""), "unknown key; did you mean \"simba\"?");
     }
   }
   refuse_section(
       name,
-      "there is no key \"simba\"; the store must stand under it, as simba: {sqlite: {path: "
+      "missing key \"simba\"; configure the store under it, for example simba: {sqlite: {path: "
       "/var/lib/app/simba.db}}");
 }
 
@@ -146,7 +145,7 @@ Sections read_yaml(std::string_view text, std::string_view name) {
   if (simba.value.kind == YamlNode::Kind::nothing) return result;
   if (simba.value.kind != YamlNode::Kind::map) {
     refuse_section(origin_of(name, simba, ""),
-                   fmt::format("found {}; allowed: a map with a section for each store",
+                   fmt::format("expected a map with a section for each store, found {}",
                                to_string(simba.value.kind)));
   }
   check_no_key_twice(simba.value, name, "simba.");

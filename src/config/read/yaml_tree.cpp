@@ -59,7 +59,7 @@ class Builder final : public YAML::EventHandler {
   void OnAlias(const YAML::Mark& mark, YAML::anchor_t anchor) override {
     const auto found = anchors_.find(anchor);
     if (found == anchors_.end()) {
-      throw Refused{line_of(mark), "an alias (*) names what it is a part of"};
+      throw Refused{line_of(mark), "an alias (*) refers to a value that contains it"};
     }
     spend(count(found->second), line_of(mark));
     put(found->second, 0);
@@ -134,7 +134,7 @@ class Builder final : public YAML::EventHandler {
     if (parent.node.kind == YamlNode::Kind::list) {
       parent.node.items.push_back(std::move(node));
     } else if (!parent.entry) {
-      if (node.kind != YamlNode::Kind::text) throw Refused{node.line, "a key must be a text"};
+      if (node.kind != YamlNode::Kind::text) throw Refused{node.line, "a key must be a string"};
       parent.entry = YamlEntry{.key = node.text, .line = node.line};
     } else if (parent.entry->key == "<<") {
       note_merge(parent, parent.entry->line, std::move(node));
@@ -155,7 +155,7 @@ class Builder final : public YAML::EventHandler {
     }
     for (YamlNode& map : maps) {
       if (map.kind != YamlNode::Kind::map) {
-        throw Refused{line, "after << a map or a list of maps must come"};
+        throw Refused{line, "<< must be followed by a map or a list of maps"};
       }
       parent.to_merge.push_back(std::move(map));
     }
@@ -202,8 +202,9 @@ void check_is_text(std::string_view text, std::string_view name) {
     if (c == '\n') ++line;
     const bool control = (c >= 0 && c < ' ' && c != '\n' && c != '\r' && c != '\t') || c == '\x7f';
     if (control) {
-      throw Error{ErrorKind::configuration,
-                  fmt::format("{}:{}: this is no text: it has control characters", name, line)};
+      throw Error{
+          ErrorKind::configuration,
+          fmt::format("{}:{}: not a text file: it contains control characters", name, line)};
     }
   }
 }
@@ -215,7 +216,7 @@ std::string_view to_string(YamlNode::Kind kind) noexcept {
     case YamlNode::Kind::nothing:
       return "nothing";
     case YamlNode::Kind::text:
-      return "a text";
+      return "a string";
     case YamlNode::Kind::list:
       return "a list";
     case YamlNode::Kind::map:
@@ -235,21 +236,21 @@ YamlNode parse_yaml(std::string_view text, std::string_view name) {
     Builder builder;
     if (!parser.HandleNextDocument(builder)) return {};
     if (ends_in_quotation(text)) {
-      throw Refused{builder.last_text(), "a quotation mark is not closed before the end"};
+      throw Refused{builder.last_text(), "a quotation mark is not closed"};
     }
     YamlNode root = builder.take();
     Builder next;
     if (parser.HandleNextDocument(next)) {
-      throw refuse(next.take().line, "a second document begins; one is allowed");
+      throw refuse(next.take().line, "only one document is allowed");
     }
     return root;
   } catch (const Refused& refused) {
     throw refuse(refused.line, refused.why);
   } catch (const YAML::Exception& error) {
-    throw refuse(line_of(error.mark),
-                 fmt::format("this is no valid YAML: {}; a value with special characters needs "
-                             "quotation marks",
-                             without_quotation(error.msg)));
+    throw refuse(
+        line_of(error.mark),
+        fmt::format("invalid YAML: {}; put a value with special characters in quotation marks",
+                    without_quotation(error.msg)));
   }
 }
 

@@ -29,9 +29,9 @@ class MemoryOptions final : public StoreOptions {
 
   std::unique_ptr<engine::StoreAdmin> make_admin(
       std::shared_ptr<const Runtime> /*runtime*/) const override {
-    throw Error{ErrorKind::unsupported,
-                "the store \"memory\" lives inside one process: there is nothing that another "
-                "could look at"};
+    throw Error{
+        ErrorKind::unsupported,
+        "the store \"memory\" exists inside one process only; other processes cannot see it"};
   }
 
  private:
@@ -44,7 +44,8 @@ std::unique_ptr<StoreOptions> make_memory_options() { return std::make_unique<Me
 
 std::vector<Parameter> read_memory_url(const Url& url) {
   if (!url.path.empty()) {
-    throw Error{ErrorKind::configuration, "after memory: only parameters may come, as ?ttl=10s"};
+    throw Error{ErrorKind::configuration,
+                "memory: may be followed by parameters only, for example ?ttl=10s"};
   }
   return {};
 }

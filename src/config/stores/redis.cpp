@@ -115,7 +115,7 @@ class RedisStoreOptions final : public StoreOptions {
     options.endpoints.clear();
     if (!unix_socket_.empty()) {
       if (!hosts_.empty()) {
-        throw InvalidArgumentError{"hosts and unix-socket are both given; leave one of them out"};
+        throw InvalidArgumentError{"hosts and unix-socket are both set; remove one of them"};
       }
       options.endpoints.push_back({.unix_socket = unix_socket_});
       return options;
@@ -141,8 +141,9 @@ void read_steps(const Url& url, std::string_view topology, std::vector<Parameter
   std::vector<std::string> steps = url.steps;
   if (topology == "sentinel") {
     if (steps.empty() || steps.front().empty()) {
-      refuse(fmt::format("after the hosts of {}:// the name of the master must come, as /mymaster",
-                         url.scheme));
+      refuse(fmt::format(
+          "the path of a {}:// URL must begin with the name of the master, for example /mymaster",
+          url.scheme));
     }
     parameters.push_back({"master-name", steps.front()});
     steps.erase(steps.begin());
@@ -158,7 +159,7 @@ void read_tls(const Url& url, std::vector<Parameter>& parameters) {
   if (!given) {
     parameters.push_back({"tls", "verify"});
   } else if (*given == "off") {
-    refuse(fmt::format("{}:// means TLS, and tls=off forbids it", url.scheme));
+    refuse(fmt::format("{}:// means TLS, which tls=off contradicts", url.scheme));
   }
 }
 
@@ -171,7 +172,9 @@ std::vector<Parameter> read_redis_url(const Url& url) {
   read_user(url, parameters);
   if (url.scheme == "redis+unix") {
     if (!url.hosts.empty() || url.steps.empty()) {
-      refuse("redis+unix:// takes the path of a socket, as redis+unix:///run/redis/redis.sock");
+      refuse(
+          "redis+unix:// takes the path of a socket, for example "
+          "redis+unix:///run/redis/redis.sock");
     }
     parameters.push_back({"unix-socket", fmt::format("/{}", fmt::join(url.steps, "/"))});
     if (!url.parameter("topology")) parameters.push_back({"topology", "single"});
@@ -182,7 +185,7 @@ std::vector<Parameter> read_redis_url(const Url& url) {
   parameters.push_back({"topology", topology});
   if (topology == "single" && url.hosts.size() > 1) {
     refuse(
-        fmt::format("{}:// takes one host, and there are {}; redis+sentinel:// and "
+        fmt::format("{}:// takes one host (got {}); redis+sentinel:// and "
                     "redis+cluster:// take several",
                     url.scheme, url.hosts.size()));
   }

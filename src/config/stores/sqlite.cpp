@@ -31,9 +31,9 @@ class SqliteStoreOptions final : public StoreOptions {
   }
   std::shared_ptr<engine::LeaseStore> make_store() const override {
     if (options_.path.empty()) {
-      throw Error{
-          ErrorKind::configuration,
-          "a path is missing, as in the URL sqlite:/var/lib/app/simba.db or in the key path"};
+      throw Error{ErrorKind::configuration,
+                  "missing path; set it in the URL, for example sqlite:/var/lib/app/simba.db, or "
+                  "by the key path"};
     }
     return sqlite::make_sqlite_store(options_, idle_runtime());
   }

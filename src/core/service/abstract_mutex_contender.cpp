@@ -27,7 +27,7 @@ void AbstractMutexContender::on_acquired(const MutexState& state) {
 void AbstractMutexContender::on_released(const MutexState& state) {
   const auto& next = state.after().owner_id();
   write(fmt::format("mutex [{}] released by [{}], {}", mutex_, contender_id_,
-                    next.empty() ? "no owner known" : fmt::format("now owned by [{}]", next)));
+                    next.empty() ? "no known owner" : fmt::format("now owned by [{}]", next)));
 }
 
 void AbstractMutexContender::served_with(const std::shared_ptr<Logger>& log) {

@@ -27,7 +27,7 @@ MutexState AbstractMutexRetrievalService::mutex_state() const {
 void AbstractMutexRetrievalService::start() {
   if (in_forked_child()) {
     throw IllegalStateError{
-        "this service belongs to the parent process; make a new factory after fork()"};
+        "this service belongs to the parent process; create a new factory after fork()"};
   }
   begin_start();
   dispatcher_->reset();
@@ -65,9 +65,9 @@ void AbstractMutexRetrievalService::close() noexcept {
   try {
     end();
   } catch (const std::exception& e) {
-    runtime_->log->log(LogLevel::error, std::string{"closing a service failed: "} + e.what());
+    runtime_->log->log(LogLevel::error, std::string{"failed to close a service: "} + e.what());
   } catch (...) {
-    runtime_->log->log(LogLevel::error, "closing a service failed for a reason unknown");
+    runtime_->log->log(LogLevel::error, "failed to close a service: unknown exception");
   }
 }
 
@@ -129,8 +129,8 @@ void AbstractMutexRetrievalService::stop_checked() {
   }
   if (!dispatcher_->quiesce(deadline)) {
     runtime_->log->log(LogLevel::error,
-                       "a callback still runs although its service was stopped and the drain limit "
-                       "has passed; it is left to itself");
+                       "a callback is still running after its service was stopped and the drain "
+                       "limit expired; no longer waiting for it");
     dispatcher_->discard();
   }
   dispatcher_->reset();

@@ -19,13 +19,13 @@ constexpr std::chrono::milliseconds jitter_limit = std::chrono::hours{24 * 366};
 void check(const JitterBounds& jitter) {
   if (jitter.low > jitter.high) {
     throw InvalidArgumentError{
-        fmt::format("the low bound of the jitter, {} ms, is above its high bound, {} ms",
+        fmt::format("jitter.low must not exceed jitter.high (got {} ms and {} ms)",
                     jitter.low.count(), jitter.high.count())};
   }
   if (jitter.low < -jitter_limit || jitter.high > jitter_limit) {
-    throw InvalidArgumentError{
-        fmt::format("the bounds of the jitter, [{} ms, {} ms), are not within {} ms of zero",
-                    jitter.low.count(), jitter.high.count(), jitter_limit.count())};
+    throw InvalidArgumentError{fmt::format(
+        "jitter must be between {0} ms and {1} ms (got {2} ms and {3} ms)", -jitter_limit.count(),
+        jitter_limit.count(), jitter.low.count(), jitter.high.count())};
   }
 }
 

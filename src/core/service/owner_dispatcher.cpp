@@ -12,14 +12,13 @@ namespace simba {
 namespace {
 
 void log_escaped(Logger& log, const std::string& mutex, std::string_view what) {
-  log.log(LogLevel::error, "callback for mutex [" + mutex + "] threw: " + std::string{what} +
-                               "; the exception is dropped, contention goes on");
+  log.log(LogLevel::error, "callback of mutex [" + mutex + "] threw: " + std::string{what} +
+                               "; the exception is ignored and contention continues");
 }
 
 void log_refused(Logger& log, const std::string& mutex, std::string_view what) {
-  log.log(LogLevel::error, "the executor given for callbacks of mutex [" + mutex +
-                               "] refused a task: " + std::string{what} +
-                               "; the runtime's own runs it");
+  log.log(LogLevel::error, "the executor for callbacks of mutex [" + mutex + "] rejected a task: " +
+                               std::string{what} + "; running it on the runtime's own executor");
 }
 
 }  // namespace
@@ -135,7 +134,7 @@ void OwnerDispatcher::hand_over() {
   } catch (const std::exception& e) {
     log_refused(*runtime_->log, mutex_name_, e.what());
   } catch (...) {
-    log_refused(*runtime_->log, mutex_name_, "an unknown exception");
+    log_refused(*runtime_->log, mutex_name_, "unknown exception");
   }
   try {
     runtime_->callbacks->execute(run);
@@ -173,7 +172,7 @@ void OwnerDispatcher::run_one(std::unique_lock<std::mutex>& lock) {
   } catch (const std::exception& e) {
     log_escaped(*runtime_->log, mutex_name_, e.what());
   } catch (...) {
-    log_escaped(*runtime_->log, mutex_name_, "an unknown exception");
+    log_escaped(*runtime_->log, mutex_name_, "unknown exception");
   }
   task = nullptr;
   lock.lock();
@@ -211,9 +210,9 @@ bool OwnerDispatcher::take_over(std::unique_lock<std::mutex>& lock) {
   scheduled_ = false;
   lock.unlock();
   runtime_->log->log(LogLevel::warn,
-                     "no thread has begun the callbacks of mutex [" + mutex_name_ +
-                         "]: its executor is busy or has stopped; the thread that stops the "
-                         "service runs them");
+                     "callbacks of mutex [" + mutex_name_ +
+                         "] have not started: their executor is busy or has stopped; running them "
+                         "on the thread that stops the service");
   lock.lock();
   return true;
 }
@@ -232,8 +231,8 @@ std::unique_ptr<DelayMonitor::Line> OwnerDispatcher::make_line() const {
   return std::make_unique<DelayMonitor::Line>(
       runtime_->delays, std::move(who), executor_.get(),
       threads_ == Threads::given
-          ? "the executor given for it is busy or has stopped"
-          : "let callbacks return sooner or raise RuntimeOptions::max_callback_threads");
+          ? "its executor is busy or has stopped"
+          : "make callbacks return sooner or raise RuntimeOptions::max_callback_threads");
 }
 
 }  // namespace simba

@@ -163,9 +163,9 @@ std::string DelayMonitor::described(const std::vector<const Line*>& waiting, Loc
     return line->running_since_ != never;
   });
   return fmt::format(
-      "not begun after waiting {} s: {}; running meanwhile: {}; {}", limit.count(),
-      enumerated(waiters), blockers.empty() ? "none" : enumerated(blockers),
-      behind_itself ? "each waits until the one before it returns" : waiting.front()->advice_);
+      "not started after {} s: {}; currently running: {}; {}", limit.count(), enumerated(waiters),
+      blockers.empty() ? "none" : enumerated(blockers),
+      behind_itself ? "each waits for the previous one to return" : waiting.front()->advice_);
 }
 
 }  // namespace simba

@@ -16,7 +16,7 @@ namespace simba::detail {
 /// owner who is destroyed on one of them.
 class EventLoop {
  public:
-  /// `what` names its handlers in the log, e.g. "task of simba-call".
+  /// `what` begins the log line for a handler that throws, e.g. "a timer callback threw".
   EventLoop(std::string what, int threads, std::shared_ptr<const ThreadGroup> group,
             std::shared_ptr<Logger> log);
 

@@ -107,7 +107,7 @@ class ThreadPool::Workers : public std::enable_shared_from_this<Workers> {
       for (; wanted > 0; --wanted) add_thread();
     } catch (...) {  // what waits stays in the queue
       log_current_exception(*surroundings_.log,
-                            name_ + " cannot start one more thread for tasks that wait");
+                            name_ + ": cannot start another thread for waiting tasks");
       const std::lock_guard lock{mutex_};
       growing_at_ = never;
       grow_at(surroundings_.clock->now() + next_attempt_after);
@@ -260,8 +260,8 @@ void ThreadPool::start() {
 
 void ThreadPool::execute(std::function<void()> task) {
   if (parts_->in_forked_child()) {
-    throw IllegalStateError{"the threads of " + name_ +
-                            " are in the parent process; make a new runtime in a forked child"};
+    throw IllegalStateError{"the threads of pool " + name_ +
+                            " belong to the parent process; create a new runtime after fork()"};
   }
   start();
   parts_->workers->execute(std::move(task));

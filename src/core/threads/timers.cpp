@@ -95,7 +95,7 @@ class TimerState {
 class AsioTimers final : public TimerService, public std::enable_shared_from_this<AsioTimers> {
  public:
   AsioTimers(std::shared_ptr<const ThreadGroup> group, std::shared_ptr<Logger> log)
-      : parts_{std::make_shared<EventLoop>("the function of a timer threw", 1, std::move(group),
+      : parts_{std::make_shared<EventLoop>("a timer callback threw", 1, std::move(group),
                                            std::move(log))} {}
 
   std::unique_ptr<Timer> create(std::function<void()> on_due) override;
@@ -151,8 +151,7 @@ class AsioTimer final : public Timer {
 std::unique_ptr<Timer> AsioTimers::create(std::function<void()> on_due) {
   if (in_forked_child()) {
     throw IllegalStateError{
-        "the thread of these timers is in the parent process; make a new runtime in a forked "
-        "child"};
+        "the timer thread belongs to the parent process; create a new runtime after fork()"};
   }
   return std::make_unique<AsioTimer>(
       shared_from_this(), std::make_shared<TimerState>(*parts_->loop, std::move(on_due)));

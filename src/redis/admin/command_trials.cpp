@@ -104,8 +104,8 @@ std::vector<Finding> try_commands(ServerConsole& console, const Endpoint& server
     if (!replies[i].is(Reply::Type::error)) continue;
     const ServerError error = parse_server_error(replies[i].text);
     if (error.code == Code::no_permission && !is_about_names(error.text)) {
-      add(fmt::format("user {} of Redis may not use {}; run: ACL SETUSER {} {}", printable(user),
-                      trials[i].words.front(), printable(user), trials[i].rule),
+      add(fmt::format("Redis user {} is not allowed to use {}; run: ACL SETUSER {} {}",
+                      printable(user), trials[i].words.front(), printable(user), trials[i].rule),
           ErrorKind::permission);
     } else if (error.code == Code::no_permission || error.code == Code::unknown_command ||
                stops_the_store(error.code)) {

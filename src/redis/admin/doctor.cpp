@@ -72,8 +72,7 @@ class Examination {
     }
     const Reply scan = console_.ask(server, {"SCAN", "0", "COUNT", "1"});
     if (scan.is(Reply::Type::error) && parse_server_error(scan.text).code == Code::no_permission) {
-      add(Weight::note,
-          "this user may not list mutexes; to allow it run: ACL SETUSER <user> +scan");
+      add(Weight::note, "this user is not allowed to list mutexes; run: ACL SETUSER <user> +scan");
     }
   }
 
@@ -82,8 +81,7 @@ class Examination {
     if (!role.is(Reply::Type::array) || role.elements.empty()) return;
     if (const std::string& name = role.elements.front().text; name != "master") {
       add(Weight::problem,
-          fmt::format("{} is no master but a {}; connect to the master, or name "
-                      "the sentinels",
+          fmt::format("{} is a {}, not a master; connect to the master or to the sentinels",
                       place_of(server), printable(name)),
           ErrorKind::unavailable);
       return;
@@ -92,7 +90,7 @@ class Examination {
     const std::size_t replicas = role.elements.size() > 2 ? role.elements[2].elements.size() : 0;
     if (wanted > 0 && replicas < static_cast<std::size_t>(wanted)) {
       add(Weight::problem,
-          fmt::format("{} has {} replicas, but wait_replicas asks for {}: nothing can be acquired",
+          fmt::format("{} has {} replicas, but wait_replicas requires {}; no mutex can be acquired",
                       place_of(server), replicas, wanted),
           ErrorKind::unavailable);
     }
@@ -107,36 +105,34 @@ class Examination {
     const Reply info = console_.ask(server, {"INFO"});
     if (info.is(Reply::Type::error)) {
       add(Weight::note,
-          "version, persistence and eviction policy cannot be seen by this user; to allow it run: "
-          "ACL SETUSER <user> +info");
+          "this user cannot read version, persistence and eviction policy; run: ACL SETUSER <user> "
+          "+info");
       return;
     }
     check_version(value_in(info.text, "redis_version"));
     if (const auto policy = value_in(info.text, "maxmemory_policy");
         !policy.empty() && policy != "noeviction") {
-      add(Weight::warning,
-          fmt::format("maxmemory-policy of {} is {}: when its memory is full it drops owners; set "
-                      "it to noeviction",
-                      place_of(server), policy));
+      add(Weight::warning, fmt::format("maxmemory-policy of {} is {}: when memory runs out it may "
+                                       "evict owners; set it to noeviction",
+                                       place_of(server), policy));
     }
     if (value_in(info.text, "aof_enabled") == "0") {
       add(Weight::warning,
-          fmt::format("appendonly of {} is off: after a crash it has forgotten the owners, and a "
-                      "mutex may have two; set appendonly to yes and appendfsync to always",
+          fmt::format("appendonly of {} is off: a crash loses the owners, and a mutex may then "
+                      "have two; set appendonly to yes and appendfsync to always",
                       place_of(server)));
       return;
     }
     const Reply fsync = console_.ask(server, {"CONFIG", "GET", "appendfsync"});
     if (fsync.is(Reply::Type::error)) {
       add(Weight::note,
-          "appendfsync cannot be seen by this user; to allow it run: ACL SETUSER <user> "
+          "this user cannot read appendfsync; run: ACL SETUSER <user> "
           "+config|get");
     }
     if (fsync.elements.size() == 2 && fsync.elements[1].text != "always") {
-      add(Weight::warning,
-          fmt::format("appendfsync of {} is {}: after a crash it may have forgotten the newest "
-                      "owners, and a mutex may have two; set it to always",
-                      place_of(server), printable(fsync.elements[1].text)));
+      add(Weight::warning, fmt::format("appendfsync of {} is {}: a crash may lose the most recent "
+                                       "owners, and a mutex may then have two; set it to always",
+                                       place_of(server), printable(fsync.elements[1].text)));
     }
   }
 
@@ -144,7 +140,7 @@ class Examination {
     if (version.empty()) return;
     report_.server = "Redis " + version;
     if (is_too_old(version)) {
-      add(Weight::problem, fmt::format("Redis {} is too old; 6.2 or later is needed", version),
+      add(Weight::problem, fmt::format("Redis {} is too old; 6.2 or later is required", version),
           ErrorKind::unsupported);
     }
   }
@@ -163,13 +159,14 @@ class Examination {
     }
     const bool enough = answers.size() * 2 > all.size();
     add(answers.size() == all.size() ? Weight::note : Weight::warning,
-        fmt::format("{} of {} sentinels name the master{}", answers.size(), all.size(),
-                    enough ? "" : "; without a majority there is no fail-over"));
+        fmt::format("{} of {} sentinels know the master{}", answers.size(), all.size(),
+                    enough ? "" : "; there is no failover without a majority"));
     const bool agree = std::all_of(answers.begin(), answers.end(),
                                    [&](const Reply& one) { return one == answers.front(); });
     if (!agree) {
       add(Weight::warning,
-          "the sentinels name different masters; a fail-over is under way, or some are cut off");
+          "the sentinels disagree about the master; a failover is in progress, or some sentinels "
+          "are isolated");
     }
   }
 
@@ -177,14 +174,13 @@ class Examination {
     if (masters.empty()) return;
     if (const std::size_t served = console_.map().served(); served < slot_count) {
       add(Weight::problem,
-          fmt::format("the cluster serves {} of {} slots; see CLUSTER INFO for the node that is "
-                      "missing",
+          fmt::format("the cluster serves {} of {} slots; check CLUSTER INFO for missing nodes",
                       served, slot_count),
           ErrorKind::unavailable);
     }
     const std::string state = cluster_state(masters);
     if (!state.empty() && state != "ok") {
-      add(Weight::problem, fmt::format("the state of the cluster is {}; see CLUSTER INFO", state),
+      add(Weight::problem, fmt::format("the cluster state is {}; see CLUSTER INFO", state),
           ErrorKind::unavailable);
     }
     add(Weight::note, fmt::format("the cluster has {} masters", masters.size()));

@@ -72,13 +72,14 @@ class RedisAdmin final : public engine::StoreAdmin {
       MutexEntry before = look(mutex);
       if (before.owner_id.empty() || release(before)) return before;
     }
-    throw Error{ErrorKind::unavailable,
-                fmt::format("Redis: the owner of mutex \"{}\" acquires it again and again; try "
-                            "again, or stop it",
-                            mutex)};
+    throw Error{
+        ErrorKind::unavailable,
+        fmt::format(
+            "Redis: mutex \"{}\" is acquired again after each release; retry, or stop its owner",
+            mutex)};
   }
 
-  std::string init() override { return "nothing to do: Redis needs no preparation"; }
+  std::string init() override { return "nothing to do: Redis needs no setup"; }
 
   engine::StoreReport examine() override { return examine_servers(console_); }
 
@@ -113,9 +114,9 @@ class RedisAdmin final : public engine::StoreAdmin {
           console_.ask(master, {"SCAN", cursor, "MATCH", "simba:{*", "COUNT", "1000"});
       if (reply.is(Reply::Type::error)) throw scan_refused(master, reply.text);
       if (!reply.is(Reply::Type::array) || reply.elements.size() != 2) {
-        throw Error{
-            ErrorKind::internal,
-            fmt::format("{} answers SCAN with something else than Redis does", place_of(master))};
+        throw Error{ErrorKind::internal,
+                    fmt::format("{} sent an unexpected reply to SCAN; is it a Redis server?",
+                                place_of(master))};
       }
       cursor = reply.elements[0].text;
       for (const Reply& key : reply.elements[1].elements) {
@@ -129,7 +130,7 @@ class RedisAdmin final : public engine::StoreAdmin {
     const ServerError error = parse_server_error(text);
     if (error.code != ServerError::Code::no_permission) return to_error(error, place_of(master));
     return Error{ErrorKind::permission,
-                 fmt::format("{}: to list mutexes takes a right that this user lacks; run: ACL "
+                 fmt::format("{}: this user is not allowed to list mutexes; run: ACL "
                              "SETUSER <user> +scan, or name a mutex",
                              place_of(master))};
   }

@@ -34,7 +34,7 @@ std::shared_ptr<const ConnectionSettings> plain(const ConnectionSettings& settin
 template <class T>
 T wait_for(std::future<std::variant<T, Error>>& future, milliseconds span, const Endpoint& server) {
   if (future.wait_for(span + slack) != std::future_status::ready) {
-    throw Error{ErrorKind::timeout, fmt::format("{} does not answer", place_of(server))};
+    throw Error{ErrorKind::timeout, fmt::format("{} did not answer in time", place_of(server))};
   }
   auto result = future.get();
   if (const auto* error = std::get_if<Error>(&result)) throw Error{*error};
@@ -195,11 +195,11 @@ void ServerConsole::read_map() {
         map_ = std::move(*map);
         return;
       }
-      refused =
-          std::holds_alternative<Error>(answer)
-              ? std::get<Error>(answer)
-              : Error{ErrorKind::unavailable,
-                      fmt::format("{}: the cluster serves no slot; is it set up?", place_of(seed))};
+      refused = std::holds_alternative<Error>(answer)
+                    ? std::get<Error>(answer)
+                    : Error{ErrorKind::unavailable,
+                            fmt::format("{}: the cluster serves no slots; has it been created?",
+                                        place_of(seed))};
     } catch (const Error& error) {
       refused = error;
     }
@@ -212,10 +212,9 @@ Endpoint ServerConsole::server_of(const std::string& mutex) {
   const std::uint16_t slot = slot_of(lock_name(mutex));
   if (!map_.find(slot)) read_map();
   if (const auto server = map_.find(slot)) return *server;
-  throw Error{ErrorKind::unavailable,
-              fmt::format("the cluster does not serve the slot of mutex \"{}\"; see CLUSTER INFO "
-                          "for the node that is missing",
-                          mutex)};
+  throw Error{ErrorKind::unavailable, fmt::format("the cluster does not serve the slot of mutex "
+                                                  "\"{}\"; check CLUSTER INFO for missing nodes",
+                                                  mutex)};
 }
 
 }  // namespace simba::redis

@@ -37,7 +37,7 @@ void ConnectionOpener::start() {
   }
   if (secure) {
     throw Error{ErrorKind::configuration,
-                fmt::format("Redis speaks no TLS on a Unix socket: set tls.mode to off for {}",
+                fmt::format("TLS cannot be used with a Unix socket; set tls.mode to off for {}",
                             to_string(endpoint_))};
   }
   addresses_.push_back(unix_address(endpoint_.unix_socket));
@@ -85,18 +85,18 @@ void ConnectionOpener::try_next() {
   const auto share = std::max(deadline_ - now, LocalTime::duration::zero()) / left;
   if (left == 1) return;  // the last one may have all the time that is left
   patience_.arm(now + share, [self = shared_from_this(), attempt] {
-    if (self->attempt_ == attempt) self->next_after("no answer");
+    if (self->attempt_ == attempt) self->next_after("timed out");
   });
 }
 
 void ConnectionOpener::connected(std::uint64_t attempt, const asio::error_code& error) {
   if (!handler_ || attempt != attempt_) return;
   if (error) {
-    next_after(error.message());
+    next_after(reason_of(error));
     return;
   }
   if (transport_->met_itself()) {
-    next_after(asio::error_code{asio::error::connection_refused}.message());
+    next_after(reason_of(asio::error::connection_refused));
     return;
   }
   ++attempt_;  // it has answered: no other is tried
@@ -125,20 +125,19 @@ void ConnectionOpener::secured(const asio::error_code& error) {
   const std::string where = to_string(endpoint_);
   const std::string refusal = transport_->certificate_refusal();
   if (settings_->tls.mode != TlsMode::encrypt && !refusal.empty()) {
-    answer(
-        Error{ErrorKind::configuration,
-              fmt::format("the certificate of Redis at {} is refused: {}. Check tls.ca_file, and "
-                          "that the certificate names '{}'",
-                          where, refusal, endpoint_.host)});
+    answer(Error{ErrorKind::configuration,
+                 fmt::format("cannot verify the certificate of Redis at {}: {}; check tls.ca_file "
+                             "and that the certificate is for '{}'",
+                             where, refusal, endpoint_.host)});
   } else if (error.category() == asio::error::get_ssl_category()) {
     answer(Error{ErrorKind::configuration,
-                 fmt::format("TLS to Redis at {} failed: {}. Check that this port of the server "
-                             "speaks TLS, and whether it wants a certificate of the client",
+                 fmt::format("TLS handshake with Redis at {} failed: {}; check that this port "
+                             "supports TLS and whether the server requires a client certificate",
                              where, error.message())});
   } else {
     answer(Error{ErrorKind::unavailable,
-                 fmt::format("the connection to Redis at {} broke while TLS began: {}", where,
-                             error.message())});
+                 fmt::format("lost the connection to Redis at {} during the TLS handshake: {}",
+                             where, error.message())});
   }
 }
 
@@ -163,7 +162,7 @@ void ConnectionOpener::answer(const std::variant<std::shared_ptr<Transport>, Err
 
 Error ConnectionOpener::unreachable() const {
   return Error{ErrorKind::unavailable,
-               fmt::format("Redis at {} cannot be reached: {}", to_string(endpoint_), failures_)};
+               fmt::format("cannot connect to Redis at {}: {}", to_string(endpoint_), failures_)};
 }
 
 void ConnectionOpener::cancel() {

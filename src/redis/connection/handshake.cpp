@@ -29,13 +29,13 @@ void append(std::string& out, std::initializer_list<std::string_view> words) {
 void throw_if_unwelcome(std::string_view text, const std::string& where) {
   if (has(text, "max number of clients")) {
     throw Error{ErrorKind::unavailable,
-                fmt::format("{} has no connection left: {}. Raise maxclients of the server", where,
-                            printable(text))};
+                fmt::format("{} has reached its connection limit: {}; raise maxclients there",
+                            where, printable(text))};
   }
   if (text.starts_with("DENIED")) {
     throw Error{ErrorKind::configuration,
-                fmt::format("{} is in protected mode and serves its own host only: set a password "
-                            "there, or bind, or protected-mode no",
+                fmt::format("{} is in protected mode and accepts local connections only; set a "
+                            "password, a bind address or protected-mode no there",
                             where)};
   }
 }
@@ -99,7 +99,7 @@ void Handshake::take(const Reply& reply) {
       }
       if (const std::string& role = reply.elements.front().text; role != "master") {
         throw Error{ErrorKind::unavailable,
-                    fmt::format("{} is no master but a {}", where_, printable(role))};
+                    fmt::format("{} is not a master but a {}", where_, printable(role))};
       }
       return;
     case Step::script:
@@ -147,20 +147,20 @@ void Handshake::log_in_refused(std::string_view text) const {
   const std::string& password = settings_.password.reveal();
   std::string why = printable(text);
   if (error.code == Code::unknown_command) {
-    why = "it knows no AUTH";  // such a server repeats what came with it
+    why = "it does not support AUTH";  // such a server repeats what came with it
   } else if (!password.empty() && has(text, password)) {
-    why = "its words are not shown here, since the password is among them";
+    why = "its reply is not shown because it contains the password";
   }
   throw Error{ErrorKind::authentication,
-              fmt::format("{} refuses the password of user '{}': {}", where_,
+              fmt::format("{} rejected the password of user '{}': {}", where_,
                           settings_.user.empty() ? "default" : printable(settings_.user), why)};
 }
 
 void Handshake::senseless(Step step) const {
   constexpr std::array names{"AUTH", "SELECT", "CLIENT SETNAME", "ROLE", "SCRIPT LOAD", "PING"};
   throw Error{ErrorKind::internal,
-              fmt::format("{} answers {} with something else than Redis does: is it a Redis?",
-                          where_, names.at(static_cast<std::size_t>(step)))};
+              fmt::format("{} sent an unexpected reply to {}; is it a Redis server?", where_,
+                          names.at(static_cast<std::size_t>(step)))};
 }
 
 }  // namespace simba::redis

@@ -73,9 +73,8 @@ struct Resolver::Lookup {
   }
 
   Error failure(int code) const {
-    return Error{ErrorKind::unavailable,
-                 fmt::format("the host name '{}' of Redis cannot be resolved: {}", printable(host),
-                             ::gai_strerror(code))};
+    return Error{ErrorKind::unavailable, fmt::format("cannot resolve the Redis host name '{}': {}",
+                                                     printable(host), ::gai_strerror(code))};
   }
 
   /// Keeps it until it is over.
@@ -172,9 +171,10 @@ void Resolver::cancel() {
 
 Address unix_address(const std::string& path) {
   if (path.size() >= sizeof(sockaddr_un::sun_path)) {
-    throw Error{ErrorKind::configuration,
-                fmt::format("the path of a Unix socket has at most {} bytes, not {}: '{}'",
-                            sizeof(sockaddr_un::sun_path) - 1, path.size(), printable(path))};
+    throw Error{
+        ErrorKind::configuration,
+        fmt::format("the path of a Unix socket must be at most {} bytes long (got {}): '{}'",
+                    sizeof(sockaddr_un::sun_path) - 1, path.size(), printable(path))};
   }
   return asio::local::stream_protocol::endpoint{path};
 }

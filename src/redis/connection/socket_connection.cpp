@@ -54,7 +54,7 @@ void SocketConnection::begin() {
 
 void SocketConnection::send(std::string commands, std::size_t replies, RepliesHandler handler) {
   if (use_ == Use::commands && replies == 0) {
-    throw InvalidArgumentError{"a request to Redis must wait for at least 1 reply, not 0"};
+    throw InvalidArgumentError{"a request to Redis must wait for at least 1 reply (got 0)"};
   }
   if (loop_->in_forked_child()) {
     const IllegalStateError error{"the connection to " + where_ + " belongs to the parent process"};
@@ -113,8 +113,7 @@ void SocketConnection::open() {
   } catch (const Error& error) {
     fail(error);
   } catch (const std::exception& error) {  // of the system or of OpenSSL
-    fail(Error{ErrorKind::unavailable,
-               "no connection to " + where_ + " can be made: " + error.what()});
+    fail(Error{ErrorKind::unavailable, "cannot connect to " + where_ + ": " + error.what()});
   }
 }
 
@@ -194,9 +193,8 @@ void SocketConnection::on_bytes() {
     std::optional<Reply> reply;
     try {
       reply = reader_.next();
-    } catch (const Error& senseless) {
-      fail(Error{senseless.kind(),
-                 fmt::format("{} does not speak as Redis does: {}", where_, senseless.what())});
+    } catch (const Error& malformed) {
+      fail(Error{malformed.kind(), fmt::format("{} sent an {}", where_, malformed.what())});
       return;
     }
     if (!reply) break;
@@ -233,7 +231,7 @@ bool SocketConnection::handle(Reply reply) {
   }
   if (requests_.wanted() == 0) {
     lock.unlock();
-    fail(Error{ErrorKind::internal, where_ + " sent a reply that nobody asked for"});
+    fail(Error{ErrorKind::internal, where_ + " sent a reply without a request"});
     return false;
   }
   collected_.push_back(std::move(reply));
@@ -323,7 +321,7 @@ void SocketConnection::on_timer() {
     fail(Error{
         ErrorKind::unavailable,
         fmt::format("{} did not answer within {} ms{}", where_, settings_->connect_timeout.count(),
-                    before_tls ? ". Does this port speak TLS?" : "")});
+                    before_tls ? "; does this port support TLS?" : "")});
   } else if (now >= due && overdue_) {
     fail(Error{ErrorKind::timeout, fmt::format("{} did not answer a command within {} ms", where_,
                                                settings_->command_timeout.count())});
@@ -385,23 +383,21 @@ Error SocketConnection::for_request(const ConnectionRequests::Request& request) 
 }
 
 Error SocketConnection::broken(const asio::error_code& error) const {
-  const std::string why = closed_by_server(error) ? "closed by the server" : error.message();
+  const std::string why = closed_by_server(error) ? "closed by the server" : reason_of(error);
   if (handshake_.done()) {
-    return Error{ErrorKind::unavailable,
-                 fmt::format("the connection to {} broke: {}", where_, why)};
+    return Error{ErrorKind::unavailable, fmt::format("lost the connection to {}: {}", where_, why)};
   }
   if (error.category() == asio::error::get_ssl_category()) {
-    return Error{
-        ErrorKind::configuration,
-        fmt::format("TLS to {} failed: {}. Check whether the server wants a certificate of "
-                    "the client, and takes that of tls.certificate_file",
-                    where_, why)};
+    return Error{ErrorKind::configuration,
+                 fmt::format("TLS handshake with {} failed: {}; check whether the server requires "
+                             "a client certificate and accepts that in tls.certificate_file",
+                             where_, why)};
   }
   return Error{
       ErrorKind::unavailable,
-      fmt::format("the connection to {} broke before the log-in was done: {}{}", where_, why,
-                  transport_->plain() ? ". Does this port expect TLS?"
-                                      : ". Does the server want a certificate of the client?")};
+      fmt::format("lost the connection to {} during login: {}; {}", where_, why,
+                  transport_->plain() ? "does this port expect TLS, or is it not a Redis server?"
+                                      : "does the server require a client certificate?")};
 }
 
 }  // namespace simba::redis

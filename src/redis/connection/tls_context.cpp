@@ -18,14 +18,14 @@ namespace {
 
 void check_readable(std::string_view setting, const std::string& file) {
   if (::access(file.c_str(), R_OK) == 0) return;
-  throw Error{ErrorKind::configuration, fmt::format("{} '{}' cannot be read: {}", setting, file,
+  throw Error{ErrorKind::configuration, fmt::format("cannot read {} '{}': {}", setting, file,
                                                     std::generic_category().message(errno))};
 }
 
 void check(const asio::error_code& refused, std::string_view setting, const std::string& file,
            std::string_view wanted) {
   if (!refused) return;
-  throw Error{ErrorKind::configuration, fmt::format("{} '{}' is of no use: {}. It must hold {}",
+  throw Error{ErrorKind::configuration, fmt::format("{} '{}' is invalid: {}; it must contain {}",
                                                     setting, file, refused.message(), wanted)};
 }
 
@@ -38,7 +38,7 @@ void trust(asio::ssl::context& context, const TlsOptions& options) {
   asio::error_code refused;
   if (options.ca_file.empty()) {
     context.set_default_verify_paths(refused);
-    check(refused, "the certificates that the system trusts", "", "certificates in PEM format");
+    check(refused, "the system's trusted certificates", "", "certificates in PEM format");
     return;
   }
   check_readable("tls.ca_file", options.ca_file);
@@ -50,7 +50,7 @@ void identify(asio::ssl::context& context, const TlsOptions& options) {
   if (options.certificate_file.empty() && options.key_file.empty()) return;
   if (options.certificate_file.empty() || options.key_file.empty()) {
     throw Error{ErrorKind::configuration,
-                "tls.certificate_file and tls.key_file belong together: set both or none"};
+                "tls.certificate_file and tls.key_file must be set together"};
   }
   check_readable("tls.certificate_file", options.certificate_file);
   check_readable("tls.key_file", options.key_file);
@@ -59,7 +59,7 @@ void identify(asio::ssl::context& context, const TlsOptions& options) {
   check(refused, "tls.certificate_file", options.certificate_file, "a certificate in PEM format");
   context.use_private_key_file(options.key_file, asio::ssl::context::pem, refused);
   check(refused, "tls.key_file", options.key_file,
-        "the key of tls.certificate_file in PEM format, without a pass phrase");
+        "the key of tls.certificate_file in PEM format, without a passphrase");
 }
 
 bool is_address(const std::string& host) {
@@ -94,7 +94,7 @@ void expect_host(SSL& ssl, TlsMode mode, const std::string& host) {
   }
   if (named && checked) return;
   throw Error{ErrorKind::configuration,
-              fmt::format("'{}' is no name of a host that TLS can check", host)};
+              fmt::format("'{}' is not a host name that TLS can verify", host)};
 }
 
 std::string certificate_refusal(const SSL& ssl) {

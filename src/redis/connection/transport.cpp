@@ -14,11 +14,18 @@
 
 namespace simba::redis {
 
+std::string reason_of(const asio::error_code& error) {
+  std::string text = error.message();
+  const auto upper = [&](std::size_t at) { return text[at] >= 'A' && text[at] <= 'Z'; };
+  if (text.size() > 1 && upper(0) && !upper(1)) text[0] = static_cast<char>(text[0] - 'A' + 'a');
+  return text;
+}
+
 void Transport::make_socket(const Address& address) {
   const int family = address.protocol().family();
   const int made = ::socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
   if (made < 0) {
-    throw Error{ErrorKind::unavailable, fmt::format("no socket for a connection to Redis: {}",
+    throw Error{ErrorKind::unavailable, fmt::format("cannot create a socket for Redis: {}",
                                                     std::generic_category().message(errno))};
   }
   if (family != AF_UNIX) {
@@ -31,7 +38,7 @@ void Transport::make_socket(const Address& address) {
   if (refused) {
     ::close(made);
     throw Error{ErrorKind::unavailable,
-                fmt::format("no socket for a connection to Redis: {}", refused.message())};
+                fmt::format("cannot create a socket for Redis: {}", refused.message())};
   }
   descriptor_ = made;
 }

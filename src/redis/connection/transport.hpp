@@ -8,6 +8,7 @@
 
 #include <asio/basic_stream_socket.hpp>
 #include <asio/buffer.hpp>
+#include <asio/error_code.hpp>
 #include <asio/generic/stream_protocol.hpp>
 #include <asio/io_context.hpp>
 #include <asio/ssl/stream.hpp>
@@ -17,6 +18,9 @@
 #include "simba/core/tls_options.hpp"
 
 namespace simba::redis {
+
+/// The message of `error` as it reads within a sentence, e.g. "connection refused".
+std::string reason_of(const asio::error_code& error);
 
 /// A stream of bytes to one address: TCP or Unix, plain or TLS.
 ///

@@ -40,8 +40,8 @@ std::optional<StoreTime> moment(const Reply& seconds, const Reply& microseconds)
 
 Error not_an_answer() {
   return Error{ErrorKind::internal,
-               "Redis has answered a script of ours with something else; is it a server, or a "
-               "proxy, that runs Lua as Redis does?"};
+               "Redis sent an unexpected reply to one of Simba's scripts; does this server or "
+               "proxy support Lua scripts?"};
 }
 
 }  // namespace

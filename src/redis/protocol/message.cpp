@@ -133,7 +133,7 @@ Payload parse_payload(std::string_view payload) {
     return Unknown{fmt::format("a malformed grant: {}", printable(payload))};
   }
   if (!payload.starts_with(acquired) && !payload.starts_with(released)) {
-    return Unknown{fmt::format("no event that we know: {}", printable(payload))};
+    return Unknown{fmt::format("an unknown event: {}", printable(payload))};
   }
   const std::string_view id = payload.substr(acquired.size());
   static_assert(acquired.size() == released.size());

@@ -65,8 +65,7 @@ struct RespReader::Impl {
     fail_again();
   }
   [[noreturn]] void fail_again() const {
-    throw Error{ErrorKind::internal,
-                fmt::format("the server's answer cannot be read: {}", failure)};
+    throw Error{ErrorKind::internal, fmt::format("invalid RESP reply: {}", failure)};
   }
 
   const RespLimits limits;
@@ -124,12 +123,12 @@ void* RespReader::Impl::make_text(const redisReadTask* task, const char* text, s
     case REDIS_REPLY_STRING:
       // hiredis has seen that two more bytes are there, but not which.
       if (text[size] != '\r' || text[size + 1] != '\n') {
-        return refuse("a string is longer than the server said");
+        return refuse("a string is longer than announced");
       }
       type = Reply::Type::string;
       break;
     default:
-      return refuse("it holds a value of RESP 3");
+      return refuse("it contains a RESP 3 value");
   }
   Reply& reply = place(task);
   reply.type = type;
@@ -138,7 +137,7 @@ void* RespReader::Impl::make_text(const redisReadTask* task, const char* text, s
 }
 
 void* RespReader::Impl::make_array(const redisReadTask* task, std::size_t size) {
-  if (task->type != REDIS_REPLY_ARRAY) return refuse("it holds a value of RESP 3");
+  if (task->type != REDIS_REPLY_ARRAY) return refuse("it contains a RESP 3 value");
   if (size > limits.elements - elements) {
     return refuse(fmt::format("it has more than {} elements", limits.elements));
   }

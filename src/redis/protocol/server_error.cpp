@@ -56,15 +56,14 @@ struct OtherError {
 };
 constexpr std::array<OtherError, 5> other_errors{{
     {"max number of clients", ErrorKind::unavailable,
-     "the server has as many connections as it allows; raise its maxclients or close some"},
-    {"Script killed", ErrorKind::unavailable,
-     "someone stopped the script with SCRIPT KILL; it is tried again"},
+     "the server has reached its connection limit; raise maxclients or close connections"},
+    {"Script killed", ErrorKind::unavailable, "the script was stopped by SCRIPT KILL; retrying"},
     {"DB index", ErrorKind::configuration,
-     "the server has no such database; correct the option `database`"},
+     "the server has no such database; check the option `database`"},
     {"SELECT is not allowed", ErrorKind::configuration,
-     "a cluster has only database 0; leave out the option `database`"},
+     "a cluster has only database 0; omit the option `database`"},
     {"cluster support disabled", ErrorKind::configuration,
-     "the server is not part of a cluster; correct the option `topology`"},
+     "the server is not part of a cluster; check the option `topology`"},
 }};
 
 bool contains(std::string_view text, std::string_view part) noexcept {
@@ -178,14 +177,16 @@ ErrorKind kind_of(const ServerError& error, const OtherError* other) noexcept {
 std::string advice_on_permission(std::string_view text) {
   // "one of the keys used" up to Redis 7.0, "the 'simba:{m}' key" later.
   if (contains(text, "the channel") || contains(text, "' channel")) {
-    return "the user may not use our channels, which takes the rule &simba:*; run: ACL SETUSER "
+    return "the user is not allowed to use Simba's channels; run: ACL SETUSER "
            "<user> &simba:*";
   }
   if (contains(text, "the keys") || contains(text, "' key")) {
-    return "the user may not use our keys, which takes the rule ~simba:*; run: ACL SETUSER <user> "
+    return "the user is not allowed to use Simba's keys; run: ACL SETUSER <user> "
            "~simba:*";
   }
-  return fmt::format("the user lacks a command; run: ACL SETUSER <user> {}", required_acl);
+  return fmt::format(
+      "the user is not allowed to run a command that Simba needs; run: ACL SETUSER <user> {}",
+      required_acl);
 }
 
 /// What to do about it, or nothing where we do not know.
@@ -193,53 +194,54 @@ std::string advice(const ServerError& error, const OtherError* other) {
   const std::string_view text = error.text;
   switch (error.code) {
     case Code::no_script:
-      return "the server has forgotten the script (SCRIPT FLUSH or a restart); it is sent again";
+      return "the server no longer has the script (SCRIPT FLUSH or a restart); sending it again";
     case Code::moved:
     case Code::ask:
-      return "the server is part of a cluster that keeps the mutex elsewhere; set the option "
-             "`topology` to cluster, or wait until the slot has moved";
+      return "the server is a cluster node, and the mutex is on another node; set the option "
+             "`topology` to cluster, or wait until the slot has been migrated";
     case Code::try_again:
-      return "the slot of the mutex is being moved; it is tried again";
+      return "the slot of the mutex is being migrated; retrying";
     case Code::cluster_down:
-      return "the cluster does not serve all slots; see CLUSTER INFO for the node that is missing";
+      return "the cluster does not serve all slots; check CLUSTER INFO for missing nodes";
     case Code::cross_slot:
       return "the keys of the mutex are in different slots; in a cluster its name must not begin "
              "with '}'";
     case Code::read_only:
-      return "this is a replica and a master is needed; correct the options `endpoints` or "
-             "`topology`, or wait for the end of a fail-over";
+      return "the server is a replica, and a master is required; check the options `endpoints` and "
+             "`topology`, or wait for a failover to finish";
     case Code::master_down:
-      return "this is a replica that has lost its master; wait for the end of a fail-over, or "
+      return "the server is a replica that has lost its master; wait for a failover to finish, or "
              "connect to the master";
     case Code::loading:
-      return "the server is reading its data from disk; it is tried again";
+      return "the server is loading its data from disk; retrying";
     case Code::busy:
-      return "someone's script or function runs for too long; stop it with SCRIPT KILL or FUNCTION "
+      return "another client's script or function has been running for too long; stop it with "
+             "SCRIPT KILL or FUNCTION "
              "KILL";
     case Code::out_of_memory:
-      return "the server is full; raise its maxmemory or remove data";
+      return "the server is out of memory; raise maxmemory or delete data";
     case Code::no_replicas:
-      return "the server has fewer replicas than its min-replicas-to-write; bring them back or "
+      return "the server has fewer replicas than its min-replicas-to-write; restore replicas or "
              "lower it";
     case Code::misconfigured:
-      return "the server cannot write to its disk and refuses changes; see its log, make room or "
-             "correct its `dir`";
+      return "the server cannot write to disk and rejects changes; check its log, free disk space "
+             "or correct `dir`";
     case Code::not_authenticated:
       return text.starts_with("DENIED")
-                 ? "the server is in protected mode; give it a password, or a `bind` to an address"
-                 : "the server asks for a password; set the options `user` and `password`";
+                 ? "the server is in protected mode; set a password or a `bind` address there"
+                 : "the server requires a password; set the options `user` and `password`";
     case Code::wrong_password:
       return contains(text, "password configured") || contains(text, "password is set")
-                 ? "the server has no password; leave out the option `password`, or set requirepass"
-                 : "the server refuses the log-in; correct the options `user` and `password`";
+                 ? "the server has no password; omit the option `password`, or set requirepass"
+                 : "the server rejected the credentials; check the options `user` and `password`";
     case Code::no_permission:
       return advice_on_permission(text);
     case Code::wrong_type:
-      return "a key whose name begins with simba: holds something that Simba did not write; find "
-             "who writes it, and remove it with DEL";
+      return "a key that begins with simba: holds data that Simba did not write; find out what "
+             "writes it, and delete it with DEL";
     case Code::unknown_command:
-      return "the server lacks a command that Simba needs; it is too old, or its configuration "
-             "hides the command (rename-command)";
+      return "the server does not support a command that Simba needs; it is too old, or the "
+             "command is disabled (rename-command)";
     case Code::other:
       break;
   }

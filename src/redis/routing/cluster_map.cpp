@@ -21,24 +21,25 @@ constexpr std::size_t most_masters = 1'024;
 Error flaw(const std::string& text) { return Error{ErrorKind::internal, text}; }
 
 std::int64_t integer_of(const Reply& reply, std::string_view what) {
-  if (!reply.is(Reply::Type::integer)) throw flaw(fmt::format("{} is no number", what));
+  if (!reply.is(Reply::Type::integer)) throw flaw(fmt::format("{} is not a number", what));
   return reply.integer;
 }
 
 std::uint16_t slot_in(const Reply& reply) {
   const std::int64_t slot = integer_of(reply, "a slot");
-  if (slot < 0 || slot >= slot_count) throw flaw(fmt::format("there is no slot {}", slot));
+  if (slot < 0 || slot >= slot_count) throw flaw(fmt::format("slot {} does not exist", slot));
   return static_cast<std::uint16_t>(slot);
 }
 
 /// Empty: the cluster does not know where it is, or it cannot be reached our way.
 std::optional<Endpoint> node_in(const Reply& reply, const Endpoint& asked) {
   if (!reply.is(Reply::Type::array) || reply.elements.size() < 2) {
-    throw flaw("a node is not given by its host and port");
+    throw flaw("a node lacks a host or a port");
   }
   const Reply& host = reply.elements[0];
   const std::int64_t port = integer_of(reply.elements[1], "a port");
-  if (port != 0 && !can_be_port(port)) throw flaw(fmt::format("there is no port {}", port));
+  if (port != 0 && !can_be_port(port))
+    throw flaw(fmt::format("port must be between 1 and 65535 (got {})", port));
 
   if (host.is(Reply::Type::string) && host.text.empty()) return asked;
   if (port == 0) return std::nullopt;
@@ -49,21 +50,21 @@ std::optional<Endpoint> node_in(const Reply& reply, const Endpoint& asked) {
     if (asked.unix_socket.empty()) endpoint.host = asked.host;
     return endpoint;
   }
-  if (!host.is(Reply::Type::string)) throw flaw("a host is no text");
+  if (!host.is(Reply::Type::string)) throw flaw("a host is not a string");
   if (host.text == "?") return std::nullopt;
-  if (!can_be_host(host.text)) throw flaw("a host is no name and no address");
+  if (!can_be_host(host.text)) throw flaw("a host is neither a name nor an address");
   endpoint.host = host.text;
   return endpoint;
 }
 
 ClusterMap map_of(const Reply& reply, const Endpoint& asked) {
-  if (!reply.is(Reply::Type::array)) throw flaw("it is no array");
+  if (!reply.is(Reply::Type::array)) throw flaw("it is not an array");
   ClusterMap map;
   std::vector<bool> seen(slot_count);
   std::set<Endpoint> masters;
   for (const Reply& range : reply.elements) {
     if (!range.is(Reply::Type::array) || range.elements.size() < 3) {
-      throw flaw("a range is not given by its first slot, its last slot and its nodes");
+      throw flaw("a range lacks its first slot, last slot or nodes");
     }
     const std::uint16_t first = slot_in(range.elements[0]);
     const std::uint16_t last = slot_in(range.elements[1]);
@@ -157,9 +158,8 @@ std::variant<ClusterMap, Error> parse_cluster_slots(const Reply& reply, const En
   try {
     return map_of(reply, asked);
   } catch (const Error& error) {
-    return Error{
-        ErrorKind::internal,
-        fmt::format("{} answered CLUSTER SLOTS with what makes no sense: {}", where, error.what())};
+    return Error{ErrorKind::internal,
+                 fmt::format("{} sent an invalid reply to CLUSTER SLOTS: {}", where, error.what())};
   }
 }
 

@@ -128,8 +128,7 @@ void ClusterRouter::tell(const Error& error) {
     const std::lock_guard lock{mutex_};
     if (std::exchange(told_, error.what()) == error.what()) return;
   }
-  runtime_->log->log(LogLevel::warn,
-                     std::string{"the map of the cluster is not known: "} + error.what());
+  runtime_->log->log(LogLevel::warn, std::string{"cannot load the cluster map: "} + error.what());
 }
 
 void ClusterRouter::learn(ClusterMap map) {

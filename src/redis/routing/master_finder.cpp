@@ -41,14 +41,14 @@ Error refused(const std::string& text, const Endpoint& sentinel) {
   }
   if (error.code == ServerError::Code::no_permission) {
     return Error{ErrorKind::permission,
-                 fmt::format("the sentinel at {} does not let us ask; run there: ACL SETUSER "
+                 fmt::format("permission denied by the sentinel at {}; run there: ACL SETUSER "
                              "<sentinel_user> +sentinel|get-master-addr-by-name +subscribe "
                              "&+switch-master",
                              to_string(sentinel))};
   }
   if (error.code == ServerError::Code::not_authenticated) {
     return Error{ErrorKind::authentication,
-                 fmt::format("the sentinel at {} wants a password; set sentinel_password",
+                 fmt::format("the sentinel at {} requires a password; set sentinel_password",
                              to_string(sentinel))};
   }
   return to_error(error, "sentinel at " + to_string(sentinel));
@@ -151,14 +151,14 @@ void MasterFinder::answered(std::uint64_t attempt, const Replies& replies) {
   const Reply reply = list.size() == 1 ? list.front() : Reply{Reply::Type::array};
   if (reply.is(Reply::Type::nil)) {
     failed(attempt,
-           Error{ErrorKind::configuration, fmt::format("knows no master '{}'", master_name_)},
+           Error{ErrorKind::configuration, fmt::format("does not know master '{}'", master_name_)},
            true);
   } else if (reply.is(Reply::Type::error)) {
     failed(attempt, refused(reply.text, current_->endpoint));
   } else if (const auto master = address_in(reply)) {
     found(*master);
   } else {
-    failed(attempt, Error{ErrorKind::internal, "answered with what is no address"});
+    failed(attempt, Error{ErrorKind::internal, "sent an invalid address"});
   }
 }
 
@@ -179,7 +179,7 @@ void MasterFinder::found(const Endpoint& master) {
 }
 
 Error MasterFinder::nothing_found() const {
-  if (failures_.empty()) return Error{ErrorKind::configuration, "there is no sentinel to ask"};
+  if (failures_.empty()) return Error{ErrorKind::configuration, "no sentinels configured"};
   if (std::all_of(failures_.begin(), failures_.end(),
                   [](const Failure& failure) { return failure.unknown_name; })) {
     return Error{
@@ -188,7 +188,8 @@ Error MasterFinder::nothing_found() const {
   }
   // What all of them refuse does not pass; what only some refuse may, by the others.
   ErrorKind kind = failures_.front().error.kind();
-  std::string text = fmt::format("no sentinel names the master '{}'", master_name_);
+  std::string text =
+      fmt::format("cannot get the address of master '{}' from any sentinel", master_name_);
   std::string_view separator = ": ";
   for (const auto& [sentinel, error, unknown_name] : failures_) {
     if (error.kind() != kind || error.is_transient()) kind = ErrorKind::unavailable;
@@ -200,7 +201,7 @@ Error MasterFinder::nothing_found() const {
     separator = "; ";
   }
   if (kind == ErrorKind::authentication) {
-    text += "; for sentinels the options are sentinel_user and sentinel_password";
+    text += "; check sentinel_user and sentinel_password";
   }
   return Error{kind, text};
 }

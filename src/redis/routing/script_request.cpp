@@ -97,8 +97,8 @@ void ScriptRequest::replied(const std::shared_ptr<Node>& node, Asking asking,
     }
     if (wait.integer < context_->confirmation.replicas) {
       handler_(Error{ErrorKind::in_doubt,
-                     fmt::format("{} of {} replicas have confirmed within {} ms, so it does not "
-                                 "count; check the replicas of {}, or ask for fewer",
+                     fmt::format("only {} of {} replicas confirmed within {} ms; check the "
+                                 "replicas of {}, or lower wait_replicas",
                                  wait.integer, context_->confirmation.replicas,
                                  context_->confirmation.timeout.count(), node->where())});
       return;
@@ -142,10 +142,10 @@ void ScriptRequest::redirect(const std::shared_ptr<Node>& from, const ServerErro
   if (moved) context_->router->moved(error.slot, to);
   const auto node = context_->router->node_at(to);
   if (!node) {
-    handler_(Error{ErrorKind::configuration,
-                   fmt::format("{} is a node of a cluster, but it was not said that it is one; set "
-                               "the topology to cluster",
-                               from->where())});
+    handler_(Error{
+        ErrorKind::configuration,
+        fmt::format("{} is a cluster node, but topology is not cluster; set topology to cluster",
+                    from->where())});
     return;
   }
   send_to(node, moved ? Asking::no : Asking::yes);

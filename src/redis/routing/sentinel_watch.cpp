@@ -125,10 +125,10 @@ void SentinelWatch::ready(std::uint64_t attempt) {
 
 void SentinelWatch::received(std::uint64_t attempt, const Reply& reply) {
   if (reply.is(Reply::Type::error)) {
-    failed(attempt, Error{ErrorKind::permission,
-                          "a sentinel does not let us listen (" + printable(reply.text) +
-                              "); run there: ACL SETUSER <sentinel_user> +subscribe "
-                              "&+switch-master"});
+    failed(attempt,
+           Error{ErrorKind::permission, "a sentinel rejected SUBSCRIBE (" + printable(reply.text) +
+                                            "); run there: ACL SETUSER <sentinel_user> +subscribe "
+                                            "&+switch-master"});
     return;
   }
   const Message message = parse_message(reply);
@@ -163,10 +163,10 @@ void SentinelWatch::failed(std::uint64_t attempt, const Error& error) {
   }
   if (connection) connection->close();
   if (news) {
-    runtime_->log->log(LogLevel::warn,
-                       std::string{"a fail-over is noticed late while no sentinel can be listened "
-                                   "to: "} +
-                           error.what());
+    runtime_->log->log(
+        LogLevel::warn,
+        std::string{"cannot subscribe to any sentinel; a failover will be noticed late: "} +
+            error.what());
   }
 }
 

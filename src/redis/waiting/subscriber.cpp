@@ -209,10 +209,9 @@ void Subscriber::failed(std::uint64_t attempt, const Error& error) {
   }
   if (connection) connection->close();
   if (news) {
-    dialer_.runtime->log->log(LogLevel::warn,
-                              std::string{"changes of mutexes are noticed late until Redis can be "
-                                          "listened to again: "} +
-                                  error.what());
+    dialer_.runtime->log->log(
+        LogLevel::warn,
+        std::string{"cannot subscribe to Redis; changes will be noticed late: "} + error.what());
   }
 }
 

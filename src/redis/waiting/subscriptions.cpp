@@ -251,22 +251,20 @@ void Subscriptions::on(const Pong& /*message*/, LocalTime /*now*/, Effects& /*ef
 }
 
 void Subscriptions::on(const Unknown& message, LocalTime now, Effects& effects) {
-  warn(fmt::format("ignored what a Redis server sent on a connection for messages: {}",
-                   message.what),
-       now, effects);
+  warn(fmt::format("ignored an unexpected message from a Redis server: {}", message.what), now,
+       effects);
 }
 
 void Subscriptions::on(const Published& message, LocalTime now, Effects& effects) {
   const Payload payload = parse_payload(message.payload);
   if (const auto* unknown = std::get_if<Unknown>(&payload)) {
-    warn(fmt::format("ignored a message that is none of Simba's on a channel of it: {}",
-                     unknown->what),
+    warn(fmt::format("ignored a foreign message on one of Simba's channels: {}", unknown->what),
          now, effects);
     return;
   }
   const auto* grant = std::get_if<Grant>(&payload);
   if ((grant != nullptr) != (message.channel == inbox_)) {
-    warn("ignored a message of Simba on a channel that it does not belong to", now, effects);
+    warn("ignored a message on the wrong channel", now, effects);
     return;
   }
   if (grant != nullptr) {
@@ -296,7 +294,7 @@ void Subscriptions::granted(const Grant& grant, LocalTime now, Effects& effects)
     } else if (retired != retired_.rend()) {
       effects.unclaimed.push_back({retired->mutex, retired->contender_id, grant.token});
     } else {
-      warn("ignored a grant to a waiter that there never was", now, effects);
+      warn("ignored a grant to an unknown waiter", now, effects);
     }
     return;
   }

@@ -28,7 +28,7 @@ struct ClientConsole::Shared {
     if (const auto* why = std::get_if<Failed>(&event)) failed = why->error;
     if (std::holds_alternative<Disconnected>(event)) connected.reset();
     if (std::holds_alternative<Expired>(event)) {
-      failed = Error{ErrorKind::unavailable, "ZooKeeper: the session has ended"};
+      failed = Error{ErrorKind::unavailable, "ZooKeeper: the session ended"};
     }
     changed.notify_all();
   }
@@ -84,8 +84,8 @@ Connected ClientConsole::connect() {
                              [&] { return session_->connected || session_->failed; });
   const std::optional<Connected>& connected = session_->connected;
   if (connected && !session_->failed) return *connected;
-  const Error why = session_->failed.value_or(
-      Error{ErrorKind::unavailable, fmt::format("ZooKeeper at {}: no connection in time", place_)});
+  const Error why = session_->failed.value_or(Error{
+      ErrorKind::unavailable, fmt::format("cannot connect to ZooKeeper at {}: timed out", place_)});
   lock.unlock();
   close();
   throw Error{why};
@@ -102,7 +102,7 @@ std::vector<NodeAnswer> collect(std::size_t count, std::chrono::milliseconds pat
     send(i, [answers, i](NodeAnswer answer) { answers->put(i, std::move(answer)); });
   }
   if (auto all = answers->wait(patience)) return std::move(*all);
-  throw Error{ErrorKind::timeout, fmt::format("ZooKeeper at {}: no answer in time", place)};
+  throw Error{ErrorKind::timeout, fmt::format("ZooKeeper at {} did not answer in time", place)};
 }
 
 }  // namespace

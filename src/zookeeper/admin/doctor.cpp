@@ -40,13 +40,14 @@ class Examination {
   void check_session() {
     const Connected session = console_.connect();
     if (session.timeout == settings_.session_timeout) {
-      add(Weight::note, fmt::format("the session time-out is {} ms", session.timeout.count()));
+      add(Weight::note, fmt::format("the session timeout is {} ms", session.timeout.count()));
       return;
     }
     add(Weight::warning,
-        fmt::format("a session time-out of {} ms was asked for, but the servers give {} ms; change "
-                    "session_timeout, or minSessionTimeout or maxSessionTimeout of the servers",
-                    settings_.session_timeout.count(), session.timeout.count()));
+        fmt::format(
+            "a session timeout of {} ms was requested, but the servers granted {} ms; change "
+            "session_timeout, or minSessionTimeout or maxSessionTimeout on the servers",
+            settings_.session_timeout.count(), session.timeout.count()));
   }
 
   /// By words of four letters, which go unencrypted only.
@@ -58,24 +59,23 @@ class Examination {
           ask_four_letter_word(server, "srvr", settings_.connection_timeout);
       const std::string place = server.host + ":" + server.port;
       if (answer.state == FourLetterAnswer::State::unreachable) {
-        add(Weight::warning, fmt::format("server {} cannot be reached", place));
+        add(Weight::warning, fmt::format("cannot connect to server {}", place));
       } else if (const auto version = version_in(answer.text); !version.empty()) {
         report_.server = "ZooKeeper " + version;
         if (is_too_old(version)) {
           add(Weight::problem,
-              fmt::format("server {} is ZooKeeper {}, which is too old; 3.5 or "
-                          "later is needed",
+              fmt::format("server {} is ZooKeeper {}, which is too old; 3.5 or later is required",
                           place, version),
               ErrorKind::unsupported);
         }
       } else if (answer.text.find("not currently serving") != std::string::npos) {
         add(Weight::warning,
-            fmt::format("server {} does not serve; it has lost the others, or is starting", place));
-      } else {
-        add(Weight::note,
-            fmt::format("server {} does not tell its version; to allow it add srvr to its "
-                        "4lw.commands.whitelist",
+            fmt::format("server {} is not serving requests; it has no quorum, or is starting",
                         place));
+      } else {
+        add(Weight::note, fmt::format("server {} does not report its version; add srvr to its "
+                                      "4lw.commands.whitelist",
+                                      place));
       }
     }
   }
@@ -87,9 +87,9 @@ class Examination {
       const Code code = console_.exists(step).code;
       if (code == Code::no_node) {
         add(Weight::note,
-            fmt::format("the base path {} is not there yet; made at the first use, or by simba "
-                        "init",
-                        settings_.root));
+            fmt::format(
+                "the base path {} does not exist yet; it is created on first use, or by simba init",
+                settings_.root));
         break;
       }
       folder = step;

@@ -107,8 +107,8 @@ class ZooKeeperAdmin final : public engine::StoreAdmin {
       }
       made = made || code == Code::ok;
     }
-    return made ? fmt::format("made node {}", settings_.root)
-                : fmt::format("node {} is there already", settings_.root);
+    return made ? fmt::format("created node {}", settings_.root)
+                : fmt::format("node {} already exists", settings_.root);
   }
 
   engine::StoreReport examine() override { return examine_servers(console_, settings_, *random_); }
@@ -122,9 +122,8 @@ class ZooKeeperAdmin final : public engine::StoreAdmin {
   std::string path_of(const std::string& mutex) const { return settings_.root + "/" + mutex; }
 
   static Error changes(const std::string& mutex) {
-    return Error{
-        ErrorKind::unavailable,
-        fmt::format("ZooKeeper: mutex \"{}\" changes its owner all the time; try again", mutex)};
+    return Error{ErrorKind::unavailable,
+                 fmt::format("ZooKeeper: mutex \"{}\" keeps changing its owner; try again", mutex)};
   }
 
   Found look(const std::string& mutex) {

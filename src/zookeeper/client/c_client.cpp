@@ -45,7 +45,7 @@ void CClient::close() {
     thread_->post([session = session_] { session->end(); });
   } catch (...) {
     detail::leak(session_);  // the library still has it
-    detail::log_current_exception(*log_, "ZooKeeper: no thread to end a session with");
+    detail::log_current_exception(*log_, "ZooKeeper: cannot start a thread to end a session");
   }
 }
 

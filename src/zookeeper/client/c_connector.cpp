@@ -34,8 +34,8 @@ class CConnector final : public Connector {
   void wait_until_closed() override {
     if (thread_->wait(settings_->connection_timeout + longest_end)) return;
     runtime_->log->log(LogLevel::warn,
-                       "ZooKeeper: a session could not be ended in time, probably because host "
-                       "names are still being looked up; it is ended when that is over");
+                       "ZooKeeper: could not end a session in time, probably because a host name "
+                       "lookup is in progress; it ends when the lookup finishes");
   }
 
  private:

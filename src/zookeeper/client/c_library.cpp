@@ -128,12 +128,11 @@ Error error_of_opening(const Settings& settings, int reason) {
   // The library has no other code for a name service that is out of order.
   if (reason == ENOENT || reason == EINVAL) {
     return {ErrorKind::unavailable,
-            fmt::format("no host of '{}' can be found for ZooKeeper: check `connect_string` and "
-                        "the name service",
+            fmt::format("cannot resolve any ZooKeeper host of '{}'; check `connect_string` and DNS",
                         settings.hosts)};
   }
   return {ErrorKind::unavailable,
-          fmt::format("no session with ZooKeeper at '{}' can be opened: {}", settings.hosts,
+          fmt::format("cannot open a session with ZooKeeper at '{}': {}", settings.hosts,
                       std::generic_category().message(reason))};
 }
 
@@ -151,7 +150,7 @@ bool add_credentials(zhandle_t* handle, const Settings& settings) {
 
 Error error_of_authentication(const Settings& settings) {
   return {ErrorKind::authentication,
-          fmt::format("ZooKeeper at '{}' refuses the digest user '{}': check `digest_user` and "
+          fmt::format("ZooKeeper at '{}' rejected the digest user '{}'; check `digest_user` and "
                       "`digest_password`",
                       settings.hosts, settings.digest_user)};
 }

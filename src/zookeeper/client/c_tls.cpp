@@ -20,8 +20,7 @@ namespace {
 void check_file(const char* option, const std::string& file) {
   if (file.empty() || file.find(',') != std::string::npos) {
     throw Error{ErrorKind::configuration,
-                fmt::format("the ZooKeeper library needs `tls.{}`, the name of a file without a "
-                            "comma, not '{}'",
+                fmt::format("`tls.{}` must be the name of a file, without a comma (got '{}')",
                             option, file)};
   }
 }
@@ -32,8 +31,8 @@ void check_tls(const TlsOptions& tls) {
   if (tls.mode == TlsMode::off) return;
   if (tls.mode != TlsMode::verify_ca) {
     throw Error{ErrorKind::unsupported,
-                "the ZooKeeper library always checks who signed the server's certificate and never "
-                "the host that it names: set `tls.mode` to verify_ca or off"};
+                "the ZooKeeper library always verifies the CA of the server's certificate and "
+                "never its host name; set `tls.mode` to verify_ca or off"};
   }
   check_file("ca_file", tls.ca_file);
   check_file("certificate_file", tls.certificate_file);
@@ -57,10 +56,10 @@ namespace simba::zookeeper {
 
 void check_tls(const TlsOptions& tls) {
   if (tls.mode == TlsMode::off) return;
-  throw Error{
-      ErrorKind::unsupported,
-      "the ZooKeeper library that Simba was built with knows no TLS: set `tls.mode` to off, "
-      "or build Simba with a ZooKeeper library that has zookeeper_init_ssl"};
+  throw Error{ErrorKind::unsupported,
+              "the ZooKeeper library that Simba was built with does not support TLS; set "
+              "`tls.mode` to off, "
+              "or build Simba with a ZooKeeper library that has zookeeper_init_ssl"};
 }
 
 zhandle_t* open_handle_with_tls(const std::string& /*hosts*/, const TlsOptions& /*tls*/,

@@ -223,14 +223,14 @@ void Latch::adopted(const NodeStat& stat) {
   parents_made_ = 0;
   if (stat.session != session_->id()) {
     give_up(Error{ErrorKind::internal,
-                  fmt::format("ZooKeeper: the new node [{}] belongs to another session than ours",
+                  fmt::format("ZooKeeper: the new node [{}] belongs to another session",
                               own_path())});  // with which it will go
   } else if (leaving_) {
     remove();
   } else if (!in_order(name_)) {
     fail(Error{ErrorKind::unavailable,
-               fmt::format("ZooKeeper: the sequence numbers of [{}] are used up; remove that node "
-                           "when nobody contends, and it begins anew",
+               fmt::format("ZooKeeper: the sequence numbers of [{}] are exhausted; delete that "
+                           "node while nobody contends to start over",
                            mutex_path_)});
     host_.latch_displaced(*this);
   }
@@ -262,8 +262,9 @@ void Latch::vanished() {
   const bool led = granted_;
   answer(guards_, LeaseRecord{});
   answer(leaves_, LeaseRecord{});
-  fail(Error{ErrorKind::unavailable,
-             fmt::format("ZooKeeper: someone has removed the contender's node [{}]", own_path())});
+  fail(Error{
+      ErrorKind::unavailable,
+      fmt::format("ZooKeeper: the contender's node [{}] was deleted by someone else", own_path())});
   if (leaving_) {
     host_.latch_left(*self);
   } else {
@@ -316,7 +317,7 @@ void Latch::session_ended() {
   ++look_;
   answer(leaves_, LeaseRecord{});
   answer(guards_, LeaseRecord{});
-  fail(Error{ErrorKind::unavailable, "ZooKeeper: the session has ended; a new one is begun"});
+  fail(Error{ErrorKind::unavailable, "ZooKeeper: the session ended; starting a new one"});
 }
 
 void Latch::close(const Error& error) {

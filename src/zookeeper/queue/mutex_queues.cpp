@@ -443,7 +443,7 @@ void MutexQueues::session_ticked() {
 
 void MutexQueues::fail_looks() {
   const Error error{ErrorKind::unavailable,
-                    "ZooKeeper: the connection was lost before the owner was found"};
+                    "ZooKeeper: lost the connection before the owner was found"};
   for (const auto& [look, handler] : std::exchange(looks_, {})) handler(error);
 }
 

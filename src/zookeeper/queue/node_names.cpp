@@ -14,7 +14,7 @@ constexpr std::string_view mark = "latch-";
 
 [[noreturn]] void refuse(std::string_view what, std::string_view why) {
   throw InvalidArgumentError{fmt::format(
-      "on ZooKeeper a {} must be the name of a node: {}; choose another name", what, why)};
+      "on ZooKeeper a {} must be a valid node name: {}; choose another name", what, why)};
 }
 
 /// The code point that begins here, of text that is valid UTF-8.
@@ -37,16 +37,16 @@ bool refused(char32_t c) {
 }  // namespace
 
 void check_node_name(std::string_view what, std::string_view name) {
-  if (name == "." || name == "..") refuse(what, fmt::format("'{}' has a meaning in paths", name));
+  if (name == "." || name == "..") refuse(what, fmt::format("'{}' is a relative path", name));
   for (std::size_t i = 0; i < name.size(); ++i) {
     const auto byte = static_cast<unsigned char>(name[i]);
     if ((byte & 0xC0) == 0x80) continue;  // inside a character
     const char32_t c = code_point(name.substr(i));
-    if (c == '/') refuse(what, "it must not hold '/'");
-    if (c > 0xFFFF) refuse(what, "it must not hold characters above U+FFFF, e.g. emoji");
+    if (c == '/') refuse(what, "it must not contain '/'");
+    if (c > 0xFFFF) refuse(what, "it must not contain characters above U+FFFF, e.g. emoji");
     if (refused(c)) {
-      refuse(what,
-             fmt::format("it must not hold the character U+{:04X}", static_cast<std::uint32_t>(c)));
+      refuse(what, fmt::format("it must not contain the character U+{:04X}",
+                               static_cast<std::uint32_t>(c)));
     }
   }
 }

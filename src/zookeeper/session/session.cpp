@@ -56,17 +56,17 @@ Error Session::trouble() const {
     if (const auto error = gate_.shut(runtime_->clock->now())) return *error;
   }
   if (state_ == State::suspended) {
-    return Error{ErrorKind::unavailable,
-                 fmt::format("ZooKeeper: the connection to [{}] is lost; connecting again",
-                             settings_->hosts)};
+    return Error{
+        ErrorKind::unavailable,
+        fmt::format("ZooKeeper: lost the connection to [{}]; reconnecting", settings_->hosts)};
   }
   if (state_ == State::closed) {
-    return Error{ErrorKind::unavailable, "ZooKeeper: the store is closed: nobody uses it any more"};
+    return Error{ErrorKind::unavailable, "ZooKeeper: the store is closed"};
   }
   return Error{
       ErrorKind::unavailable,
-      fmt::format("ZooKeeper: no server of [{}] has let us in for {} ms; is one running and "
-                  "reachable, and does it have a quorum? It is tried on",
+      fmt::format("cannot connect to ZooKeeper at [{}]: no server accepted the session for {} ms; "
+                  "check that the servers are running, reachable and have a quorum; retrying",
                   settings_->hosts,
                   std::chrono::floor<milliseconds>(runtime_->clock->now() - opened_at_).count())};
 }
@@ -121,11 +121,11 @@ Watching Session::affordable(const std::string& path, Watching wanted) {
   if (wanted == Watching::no || watched_.contains(path)) return wanted;
   if (watched_bytes_ + path.size() > most_watched_bytes) {
     if (!std::exchange(too_many_watches_, true)) {
-      runtime_->log->log(LogLevel::warn,
-                         fmt::format("ZooKeeper: {} nodes are watched in this session, and no more "
-                                     "can be; changes of others are noticed up to a session "
-                                     "time-out later",
-                                     watched_.size()));
+      runtime_->log->log(
+          LogLevel::warn,
+          fmt::format("ZooKeeper: this session has reached its limit of {} watched nodes; changes "
+                      "of other nodes will be noticed up to one session timeout late",
+                      watched_.size()));
     }
     return Watching::no;
   }
@@ -153,7 +153,7 @@ void Session::open() {
         here(EventHandler{[this](const ClientEvent& event) { on_event(event); }}));
   } catch (const std::exception& e) {
     on(Failed{Error{ErrorKind::unavailable,
-                    std::string{"ZooKeeper: no session could be begun: "} + e.what()}});
+                    std::string{"ZooKeeper: cannot start a session: "} + e.what()}});
     return;
   }
   arm();
@@ -179,20 +179,20 @@ void Session::on(const Connected& event) {
   const LocalTime now = runtime_->clock->now();
   if (state_ == State::suspended && event.session == id_) {
     if (++unheard_ > most_unheard && now > heard_at_ + timeout_) {
-      begin_anew("it is let in again and again, but nothing is answered");
+      begin_anew("servers accept it repeatedly but answer nothing");
       return;
     }
     timeout_ = event.timeout;
     evidence_.reconnected();
     state_ = State::connected;
-    runtime_->log->log(LogLevel::info, "ZooKeeper: connected again, the session goes on");
+    runtime_->log->log(LogLevel::info, "ZooKeeper: reconnected; the session continues");
     send_sign_of_life(now);
     listener_.session_resumed();
     return;
   }
   if (state_ != State::connecting) return;
   if (gate_.succeeded() || takes_long_) {
-    runtime_->log->log(LogLevel::info, "ZooKeeper: a server has let us in");
+    runtime_->log->log(LogLevel::info, "ZooKeeper: connected; the session is established");
   }
   state_ = State::connected;
   id_ = event.session;
@@ -205,18 +205,17 @@ void Session::on(const Connected& event) {
 
 milliseconds Session::checked_tick(milliseconds timeout) const {
   if (timeout != settings_->session_timeout) {
-    runtime_->log->log(
-        timeout < settings_->session_timeout ? LogLevel::info : LogLevel::debug,
-        fmt::format("ZooKeeper: the servers have set the session time-out to {} ms, not the {} ms "
-                    "that were asked for",
-                    timeout.count(), settings_->session_timeout.count()));
+    runtime_->log->log(timeout < settings_->session_timeout ? LogLevel::info : LogLevel::debug,
+                       fmt::format("ZooKeeper: the servers set the session timeout to {} ms "
+                                   "instead of the requested {} ms",
+                                   timeout.count(), settings_->session_timeout.count()));
   }
   const milliseconds tick = tick_of(*settings_, timeout);
   if (tick > timeout * 2 / 3) {
     runtime_->log->log(
         LogLevel::error,
-        fmt::format("ZooKeeper: with a tick_time of {} ms a session of {} ms is never proven for "
-                    "long enough to own anything; set tick_time to that of the servers",
+        fmt::format("ZooKeeper: with a tick_time of {} ms, a session timeout of {} ms is too short "
+                    "to own any mutex; set tick_time to the servers' tickTime",
                     tick.count(), timeout.count()));
   }
   return tick;
@@ -227,7 +226,7 @@ void Session::on(const Disconnected& /*event*/) {
   state_ = State::suspended;
   runtime_->log->log(
       LogLevel::warn,
-      fmt::format("ZooKeeper: the connection to [{}] is lost; connecting again", settings_->hosts));
+      fmt::format("ZooKeeper: lost the connection to [{}]; reconnecting", settings_->hosts));
   arm();
   listener_.session_suspended();
 }
@@ -235,16 +234,16 @@ void Session::on(const Disconnected& /*event*/) {
 void Session::on(const Expired& /*event*/) {
   if (runtime_->clock->now() < opened_at_ + shortest_session) {
     on(Failed{Error{ErrorKind::unavailable,
-                    "ZooKeeper: the servers have ended the session as soon as it had begun"}});
+                    "ZooKeeper: the servers ended the session as soon as it started"}});
   } else {
-    begin_anew("the servers have ended it");
+    begin_anew("ended by the servers");
   }
 }
 
 void Session::begin_anew(const std::string& why) {
   drop_client();
   runtime_->log->log(LogLevel::warn,
-                     "ZooKeeper: the session is over (" + why + "); beginning a new one");
+                     "ZooKeeper: the session ended (" + why + "); starting a new one");
   open();
   listener_.session_ended();
 }

@@ -38,7 +38,7 @@ TEST(ConfigurationDocument, HasEveryKey) {
 }
 
 TEST(ConfigurationDocument, NeedsAPlaceForEachTable) {
-  EXPECT_THAT(refusal_of([] { with_tables("# Configuration\n"); }), HasSubstr("no place"));
+  EXPECT_THAT(refusal_of([] { with_tables("# Configuration\n"); }), HasSubstr("no section"));
 }
 
 TEST(ConfigurationKeys, AreExplainedAndNamedInOneWay) {

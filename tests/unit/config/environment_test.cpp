@@ -151,7 +151,7 @@ TEST(ConfigurationFromEnvironment, NamesTheStoreWithoutAFile) {
               AllOf(StartsWith("the environment: 2 stores are enabled"),
                     HasSubstr("variable SIMBA_REDIS_ENABLED")));
   EXPECT_THAT(refusal_of([] { Configuration::from_environment(Environment{}).make_factory(); }),
-              HasSubstr("no store is chosen"));
+              HasSubstr("no store configured"));
 }
 
 TEST(ConfigurationFromEnvironment, SpellsTrueAndFalseAsIsUsual) {
@@ -222,15 +222,16 @@ TEST(ConfigurationFromEnvironment, NamesTheStoreInsteadOfTheFile) {
   EXPECT_EQ(configuration.plan().ttl, 10s);
   EXPECT_EQ(configuration.plan().transition, 4s);
   EXPECT_EQ(from_yaml("simba: {memory: }", environment, "memory").store(), "memory");
-  EXPECT_THAT(refusal_of_yaml("simba: {memory: }", Environment{{{"SIMBA_BACKEND", "reids://h"}}}),
-              StartsWith("variable SIMBA_BACKEND: the scheme \"reids\" is unknown"));
+  EXPECT_THAT(
+      refusal_of_yaml("simba: {memory: }", Environment{{{"SIMBA_BACKEND", "reids://h"}}}),
+      StartsWith("variable SIMBA_BACKEND: unknown scheme \"reids\"; did you mean \"redis\"?"));
 }
 
 TEST(ConfigurationFromEnvironment, SaysWhichVariableIsWrong) {
   EXPECT_THAT(refusal_of_url("memory:", Environment{{{"SIMBA_REDIS_TLL", "5s"}}}),
               StartsWith("variable SIMBA_REDIS_TLL: unknown key; did you mean \"ttl\"?"));
   EXPECT_THAT(refusal_of_url("memory:", Environment{{{"SIMBA_MEMORY_TTL", "x"}}}),
-              StartsWith("variable SIMBA_MEMORY_TTL: \"x\" is no duration"));
+              StartsWith("variable SIMBA_MEMORY_TTL: \"x\" is not a duration"));
   EXPECT_THAT(refusal_of_url("memory:", Environment{{{"SIMBA_ENABLED", "x"}}}),
               StartsWith("variable SIMBA_ENABLED: \"x\" is neither"));
 }
@@ -249,9 +250,11 @@ TEST(ConfigurationFromEnvironment, HoldsPasswords) {
   const Environment environment{{{"DB_PASSWORD", "hunter2"}}};
   const std::string url = "zookeeper://u@h?password-env=";
   EXPECT_EQ(refusal_of_url(url + "DB_PASSWORD", environment), "");
-  EXPECT_THAT(refusal_of_url(url + "DB_PASSWROD", environment),
-              AllOf(HasSubstr("parameter \"password-env\": the variable that it names is not set"),
-                    Not(HasSubstr("hunter2"))));
+  EXPECT_THAT(
+      refusal_of_url(url + "DB_PASSWROD", environment),
+      AllOf(HasSubstr(
+                "parameter \"password-env\": the environment variable that it names is not set"),
+            Not(HasSubstr("hunter2"))));
 }
 
 TEST(ConfigurationFromEnvironment, ShowsNoPasswordInThePlaceOfAName) {
@@ -263,7 +266,7 @@ TEST(ConfigurationFromEnvironment, ShowsNoPasswordInThePlaceOfAName) {
 
 TEST(ConfigurationFromEnvironment, ShowsNoBytesOfANameThatDoNotPrint) {
   EXPECT_THAT(refusal_of_url("memory:", Environment{{{"SIMBA_POS\xABGRESQL_TTL", "5s"}}}),
-              StartsWith("variable SIMBA_POS?GRESQL_TTL: there is no store"));
+              StartsWith("variable SIMBA_POS?GRESQL_TTL: unknown store"));
   EXPECT_THAT(refusal_of_url("memory:", Environment{{{"SIMBA_MEMORY_\033TTL", "5s"}}}),
               StartsWith("variable SIMBA_MEMORY_?TTL: unknown key"));
 }
@@ -273,14 +276,14 @@ TEST(ConfigurationFromEnvironment, RefusesVariablesThatMissAStore) {
     return refusal_of_url("memory:", Environment{{{name, value}}});
   };
   EXPECT_THAT(refusal("SIMBA_SQLTE_TTL"),
-              StartsWith("variable SIMBA_SQLTE_TTL: there is no store \"sqlte\"; did you mean "
+              StartsWith("variable SIMBA_SQLTE_TTL: unknown store \"sqlte\"; did you mean "
                          "SIMBA_SQLITE_TTL?"));
   EXPECT_THAT(refusal("SIMBA_REDSI_PASSWORD_FILE"), HasSubstr("SIMBA_REDIS_PASSWORD_FILE?"));
   EXPECT_THAT(refusal("SIMBA_POSTGRES_TTL"), HasSubstr("SIMBA_POSTGRESQL_TTL?"));
   EXPECT_THAT(refusal("SIMBA_TTL"),
-              StartsWith("variable SIMBA_TTL: it names no store; write SIMBA_<STORE>_TTL, as "
-                         "SIMBA_REDIS_TTL"));
-  EXPECT_THAT(refusal("SIMBA_RENEW_AT_PERCENT"), HasSubstr("names no store"));
+              StartsWith("variable SIMBA_TTL: it does not name a store; write SIMBA_<STORE>_TTL, "
+                         "for example SIMBA_REDIS_TTL"));
+  EXPECT_THAT(refusal("SIMBA_RENEW_AT_PERCENT"), HasSubstr("does not name a store"));
   EXPECT_THAT(refusal("SIMBA_BACKND"), HasSubstr("did you mean SIMBA_BACKEND?"));
   for (const auto* const other :
        {"SIMBA_MUTEX", "SIMBA_EVENT", "SIMBA_DB_HOST", "SIMBA_HOST", "SIMBA_REDIS2_SERVICE_HOST",
@@ -300,7 +303,7 @@ TEST(ConfigurationFromEnvironment, MayReplaceAPasswordOfTheFile) {
   EXPECT_THAT(
       refusal_of_url("redis://h", Environment{{{"SIMBA_REDIS_PASSWORD", "hunter2"},
                                                {"SIMBA_REDIS_PASSWORD_FILE", "/f"}}}),
-      AllOf(HasSubstr("password and password-file are both given"), Not(HasSubstr("hunter2"))));
+      AllOf(HasSubstr("password and password-file are both set"), Not(HasSubstr("hunter2"))));
 }
 
 }  // namespace

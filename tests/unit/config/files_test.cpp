@@ -45,12 +45,15 @@ TEST_F(ConfigurationFiles, AreNamedInMessages) {
 
 TEST_F(ConfigurationFiles, AreRefusedWhereTheyCanNotBeRead) {
   const auto missing = (folder_.path() / "none.yaml").string();
-  EXPECT_EQ(refusal_of_file(missing), missing + ": there is no such file");
-  EXPECT_THAT(refusal_of_file(folder_.path().string()), HasSubstr("this is a folder"));
-  EXPECT_THAT(refusal_of_file(write("f", "x") + "/simba.yaml"), HasSubstr("cannot be read"));
-  EXPECT_THAT(refusal_of_file(write("bytes", std::string(100, '\0'))), HasSubstr("is no text"));
+  EXPECT_EQ(refusal_of_file(missing), missing + ": cannot read the file: no such file");
+  EXPECT_THAT(refusal_of_file(folder_.path().string()),
+              HasSubstr("cannot read the file: it is a directory"));
+  EXPECT_THAT(refusal_of_file(write("f", "x") + "/simba.yaml"),
+              HasSubstr("cannot read the file: "));
+  EXPECT_THAT(refusal_of_file(write("bytes", std::string(100, '\0'))),
+              HasSubstr("not a text file"));
   EXPECT_THAT(refusal_of_file(write("huge", std::string(1024 * 1024 + 1, ' '))),
-              HasSubstr("the file is longer than 1024 KiB"));
+              HasSubstr("the file is larger than 1024 KiB"));
   if (geteuid() != 0) {  // who may read everything
     const auto locked = write("locked", "simba:");
     std::filesystem::permissions(locked, std::filesystem::perms::none);
@@ -63,9 +66,9 @@ TEST_F(ConfigurationFiles, HoldPasswords) {
   // Without a password the user alone would be refused.
   EXPECT_EQ(refusal_of_url("zookeeper://u@h?password-file=" + path), "");
   EXPECT_THAT(refusal_of_url("zookeeper://u@h?password-file=" + path + "x"),
-              AllOf(HasSubstr("parameter \"password-file\": "), HasSubstr("no such file")));
+              HasSubstr("parameter \"password-file\": cannot read the file: no such file"));
   EXPECT_THAT(refusal_of_url("zookeeper://u@h?password-file=" + write("empty", "\n")),
-              HasSubstr("belong together"));
+              HasSubstr("must be set together"));
   EXPECT_THAT(refusal_of_url("redis://u@h?password-file=" + write("nul", std::string(3, '\0'))),
               HasSubstr("NUL"));
 }
@@ -73,7 +76,7 @@ TEST_F(ConfigurationFiles, HoldPasswords) {
 TEST_F(ConfigurationFiles, MustNotGiveAPasswordTwice) {
   EXPECT_THAT(refusal_of_yaml("simba:\n  redis:\n    password: hunter2\n    password-env: PW\n"),
               AllOf(StartsWith("simba.yaml:4: simba.redis.password-env: password and password-env "
-                               "are both given"),
+                               "are both set"),
                     Not(HasSubstr("hunter2"))));
 }
 

@@ -19,7 +19,7 @@ TEST(StoreChoice, IsTheOneThatIsEnabled) {
 
 TEST(StoreChoice, ListsAllThatAreEnabledWhereTheyAreSeveral) {
   EXPECT_THAT(refusal_of_yaml(two),
-              AllOf(StartsWith("simba.yaml: 2 stores are enabled, and one is allowed:"),
+              AllOf(StartsWith("simba.yaml: 2 stores are enabled, but only one is allowed:"),
                     HasSubstr("simba.sqlite (line 5)"), HasSubstr("simba.redis (line 2)"),
                     HasSubstr("SIMBA_REDIS_ENABLED=false")));
 }
@@ -28,7 +28,7 @@ TEST(StoreChoice, ListsWhatCouldBeEnabledWhereNoneIs) {
   EXPECT_THAT(refusal_of_yaml("simba:\n  redis:\n    enabled: false\n"),
               StartsWith("simba.yaml: no store is enabled; enable one of: simba.redis (line 2)"));
   EXPECT_THAT(refusal_of_yaml("simba:\n  enabled: true\n"),
-              HasSubstr("there is no store; under \"simba\" one of these must come: jdbc, memory"));
+              HasSubstr("no store configured; add one of these under \"simba\": jdbc, memory"));
 }
 
 TEST(StoreChoice, IsTheOneThatTheCallerNames) {
@@ -38,16 +38,16 @@ TEST(StoreChoice, IsTheOneThatTheCallerNames) {
   EXPECT_EQ(from_yaml("simba: {jdbc: {url: 'postgres://h'}}", {}, "postgresql").store(),
             "postgresql");
   EXPECT_THAT(refusal_of_yaml(two, {}, "zookeeper"),
-              HasSubstr("nothing is said of the store \"zookeeper\"; there is: simba.memory"));
+              HasSubstr("store \"zookeeper\" is not configured; configured: simba.memory"));
   EXPECT_THAT(refusal_of_yaml(two, {}, "reddis"),
-              HasSubstr("there is no store \"reddis\"; did you mean \"redis\"?"));
+              HasSubstr("unknown store \"reddis\"; did you mean \"redis\"?"));
 }
 
 TEST(StoreChoice, NeedNotBeMadeWhereTheMasterSwitchIsOff) {
   const auto off = from_yaml("simba:\n  enabled: false\n");
   EXPECT_FALSE(off.enabled());
   EXPECT_EQ(off.store(), "");
-  EXPECT_THAT(refusal_of([&] { off.make_factory(); }), HasSubstr("switched off"));
+  EXPECT_THAT(refusal_of([&] { off.make_factory(); }), HasSubstr("disabled by simba.enabled"));
 
   const auto with_store = from_yaml("simba:\n  enabled: false\n  memory:\n");
   EXPECT_FALSE(with_store.enabled());
@@ -56,11 +56,11 @@ TEST(StoreChoice, NeedNotBeMadeWhereTheMasterSwitchIsOff) {
 
 TEST(StoreChoice, OfJdbcIsMadeByItsUrl) {
   EXPECT_THAT(refusal_of_yaml("simba:\n  jdbc:\n    ttl: 5s\n"),
-              StartsWith("simba.yaml:2: simba.jdbc: the key \"url\" is missing"));
+              StartsWith("simba.yaml:2: simba.jdbc: missing key \"url\""));
   EXPECT_THAT(refusal_of_yaml("simba:\n  jdbc:\n    url: redis://h\n"),
-              HasSubstr("this leads to the store \"redis\", not to \"jdbc\""));
+              HasSubstr("the URL is for the store \"redis\", not \"jdbc\""));
   EXPECT_THAT(refusal_of_yaml("simba:\n  redis:\n    url: mysql://a@h/d\n"),
-              HasSubstr("this leads to the store \"mysql\", not to \"redis\""));
+              HasSubstr("the URL is for the store \"mysql\", not \"redis\""));
 }
 
 }  // namespace

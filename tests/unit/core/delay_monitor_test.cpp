@@ -48,7 +48,7 @@ TEST_F(DelayMonitorTest, SaysWhoWaitsAndWhoRunsOnTheSameExecutorAndCounts) {
   world_.advance(1ms);
   EXPECT_EQ(monitor_->delayed(), 1U);
   EXPECT_THAT(world_.log().text(),
-              AllOf(HasSubstr("not begun after waiting 1 s: the waiter; running meanwhile: the "
+              AllOf(HasSubstr("not started after 1 s: the waiter; currently running: the "
                               "blocker for 35 s; do something about it"),
                     Not(HasSubstr("stranger"))));
   world_.advance(1h);
@@ -107,7 +107,7 @@ TEST_F(DelayedCallbacks, AreNoticedWhereAnExecutorDoesNotBeginThem) {
   world_.advance(1s);
   EXPECT_EQ(runtime_->delays->delayed(), 1U);
   EXPECT_TRUE(world_.log().contains("a callback of mutex [m], contender [me]"));
-  EXPECT_TRUE(world_.log().contains("the executor given for it is busy or has stopped"));
+  EXPECT_TRUE(world_.log().contains("its executor is busy or has stopped"));
   idle->run_all();
   EXPECT_EQ(contender_.acquisitions(), 1U);
 }
@@ -120,7 +120,7 @@ TEST_F(DelayedCallbacks, AreNoticedBehindOneOfTheSameServiceThatDoesNotReturn) {
     world_.advance(2s);
     EXPECT_EQ(runtime_->delays->delayed(), 1U);
     EXPECT_TRUE(world_.log().contains(
-        "not begun after waiting 1 s: a callback of mutex [m], contender [me]; running meanwhile: "
+        "not started after 1 s: a callback of mutex [m], contender [me]; currently running: "
         "a callback of mutex [m], contender [me] for 1 s"));
   });
   dispatcher->deliver();

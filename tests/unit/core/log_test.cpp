@@ -156,7 +156,7 @@ TEST(QueuedLogger, NeverWaitsForALoggerThatBlocksAndSaysWhatItDropped) {
   const auto lines = kept->lines();
   ASSERT_EQ(lines.size(), 10'003U);
   EXPECT_EQ(lines[10'001].first, LogLevel::warn);
-  EXPECT_THAT(lines[10'001].second, HasSubstr("7 lines of the log were dropped here"));
+  EXPECT_THAT(lines[10'001].second, HasSubstr("7 log lines dropped"));
   EXPECT_EQ(lines[10'002].second, "after");
   EXPECT_EQ(std::count_if(lines.begin(), lines.end(),
                           [](const auto& line) { return line.first == LogLevel::error; }),
@@ -282,7 +282,7 @@ TEST(LogCurrentException, WritesWhereAndWhat) {
   }
   ASSERT_EQ(log.lines().size(), 2U);
   EXPECT_EQ(log.lines()[0], std::pair(LogLevel::error, std::string{"the task: no luck"}));
-  EXPECT_THAT(log.lines()[1].second, HasSubstr("the other: an exception"));
+  EXPECT_THAT(log.lines()[1].second, HasSubstr("the other: unknown exception"));
 }
 
 }  // namespace

@@ -73,7 +73,7 @@ TEST(AbstractMutexContender, LogsItsCallbacks) {
   ASSERT_EQ(lines.size(), 3U);
   EXPECT_EQ(lines[0].first, LogLevel::info);
   EXPECT_EQ(lines[0].second, "mutex [the mutex] acquired by [me], fencing token 7");
-  EXPECT_EQ(lines[1].second, "mutex [the mutex] released by [me], no owner known");
+  EXPECT_EQ(lines[1].second, "mutex [the mutex] released by [me], no known owner");
   EXPECT_EQ(lines[2].second, "mutex [the mutex] released by [me], now owned by [you]");
 }
 

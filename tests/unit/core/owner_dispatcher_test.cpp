@@ -135,7 +135,7 @@ TEST_F(OwnerDispatcherTest, WhatAnExecutorRefusesIsLoggedAndRunByTheRuntime) {
   dispatcher->post([&] { order_ += "2"; });
   dispatcher->deliver();
   runtime_.run_ready();
-  EXPECT_TRUE(runtime_.log().contains("an unknown exception"));
+  EXPECT_TRUE(runtime_.log().contains("unknown exception"));
   EXPECT_EQ(order_, "12");
 }
 
@@ -169,7 +169,7 @@ TEST_F(OwnerDispatcherTest, QuiesceRunsWhatAnExecutorDoesNotBeginWithinASecond) 
   EXPECT_TRUE(dispatcher->quiesce(before + 30s));
   EXPECT_EQ(order_, "12");
   EXPECT_EQ(runtime_.now(), before + 1s);
-  EXPECT_TRUE(runtime_.log().contains("no thread has begun the callbacks of mutex [m]"));
+  EXPECT_TRUE(runtime_.log().contains("callbacks of mutex [m] have not started"));
   // It goes on after all: it finds nothing, and gets what comes next.
   ASSERT_EQ(stopped->tasks.size(), 1U);
   stopped->tasks.front()();
@@ -217,7 +217,7 @@ TEST_F(OwnerDispatcherTest, TouchesNoRetrieverOnceItsQueueIsHandedOver) {
   dispatcher->deliver();
   runtime_.run_ready();
   EXPECT_TRUE(
-      runtime_.log().contains("[a mutex whose retriever is gone] refused a task: too late"));
+      runtime_.log().contains("[a mutex whose retriever is gone] rejected a task: too late"));
 }
 
 TEST_F(OwnerDispatcherTest, IsServedAgainAfterAnExecutorHasForgottenATask) {

@@ -169,7 +169,7 @@ TEST_F(ThreadPoolTest, KeepsATaskForWhichTheSystemGivesNoThreadAndTriesAgain) {
   ASSERT_EQ(::pthread_setattr_default_np(&excessive), 0);
   pass(10ms);
   EXPECT_EQ(::pthread_setattr_default_np(&usual), 0);
-  EXPECT_TRUE(log_->contains("pool cannot start one more thread"));
+  EXPECT_TRUE(log_->contains("pool: cannot start another thread"));
   EXPECT_TRUE(has_threads(1));
   pass(1s);
   EXPECT_TRUE(ran.opens());

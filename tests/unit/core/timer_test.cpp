@@ -200,7 +200,7 @@ TEST_F(TimerTest, ThatThrowsIsLoggedAndDisturbsNeitherItselfNorOthers) {
   alarm->arm(now());
   EXPECT_TRUE(second_call.opens());
   ASSERT_TRUE(passes(1ms));
-  EXPECT_TRUE(log_->has("the function of a timer threw: no luck"));
+  EXPECT_TRUE(log_->has("a timer callback threw: no luck"));
 }
 
 TEST_F(TimerTest, HoldsWhatItsFunctionHoldsNoLongerThanItLives) {

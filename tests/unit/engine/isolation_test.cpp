@@ -151,10 +151,9 @@ TEST_F(Isolation, StopDeliversAndReleasesWhileOthersBlockEveryThread) {
   // That it owns and cannot begin is said, with the names of those that block.
   ASSERT_TRUE(eventually([&] { return runtime->delays->delayed() == 1; }));
   ASSERT_TRUE(eventually([&] {
-    return log_->contains(
-        "not begun after waiting 1 s: a callback of mutex [quick], contender [a]");
+    return log_->contains("not started after 1 s: a callback of mutex [quick], contender [a]");
   }));
-  EXPECT_TRUE(log_->contains("running meanwhile: a callback of mutex [blocking-")) << log_->text();
+  EXPECT_TRUE(log_->contains("currently running: a callback of mutex [blocking-")) << log_->text();
   EXPECT_TRUE(log_->contains("raise RuntimeOptions::max_callback_threads"));
 
   quick.service->stop();

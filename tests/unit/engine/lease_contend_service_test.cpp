@@ -71,10 +71,10 @@ TEST_F(LeaseContendServiceTest, SaysWhatItDoesAtDebugLevel) {
   a.service->start();
   runtime_.advance(10s);
   a.service->stop();
-  EXPECT_TRUE(logged("starts to contend"));
-  EXPECT_TRUE(logged("asks for the mutex"));
+  EXPECT_TRUE(logged("starts contending"));
+  EXPECT_TRUE(logged("requests the mutex"));
   EXPECT_TRUE(logged("renews its lease"));
-  EXPECT_TRUE(logged("gives the mutex back"));
+  EXPECT_TRUE(logged("releases the mutex"));
 }
 
 TEST_F(LeaseContendServiceTest, AFactoryWithoutAStoreOrWithoutAPartOfItsRuntimeIsRefused) {

@@ -80,7 +80,7 @@ TEST_F(LeaseRetrievalServiceTest, LooksAgainAfterTheStoreWasOutOfReach) {
   line_->cut();
   observer_->start();
   runtime_.advance(5s);
-  EXPECT_TRUE(runtime_.log().contains("looking for the owner failed"));
+  EXPECT_TRUE(runtime_.log().contains("cannot determine the owner"));
   a_service_->start();
   line_->mend();
   runtime_.advance(5s);

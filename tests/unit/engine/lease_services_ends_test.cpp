@@ -346,15 +346,15 @@ TEST_F(LeaseContendServiceTest, WhatIsLeftToReleaseIsGivenUpWithTheLastOfFactory
     if (factory_first) factory.reset();
     service.reset();
     if (factory) {
-      EXPECT_FALSE(logged("given up"));
+      EXPECT_FALSE(logged("giving up"));
       EXPECT_FALSE(threads.expired());
       const std::size_t before = line->count(testkit::Operation::release);
       runtime_.advance(1s);
       EXPECT_GT(line->count(testkit::Operation::release), before) << "in the background";
     }
     factory.reset();
-    EXPECT_TRUE(logged("mutex [m], contender [a]: the store has not confirmed the release"));
-    EXPECT_TRUE(logged("given up"));
+    EXPECT_TRUE(logged("mutex [m], contender [a]: release not confirmed"));
+    EXPECT_TRUE(logged("giving up"));
     EXPECT_TRUE(threads.expired());
     const std::size_t asked = line->count(testkit::Operation::release);
     runtime_.advance(1min);  // its lease is over
@@ -374,7 +374,7 @@ TEST_F(LeaseContendServiceTest, WhatWasGivenUpIsNotTriedAgainWhenAnAnswerComes) 
   line->black_hole();
   service.reset();
   factory.reset();
-  EXPECT_TRUE(logged("given up"));
+  EXPECT_TRUE(logged("giving up"));
   const std::size_t asked = line->count(testkit::Operation::release);
   line->mend();  // answers "in doubt"
   runtime_.advance(1min);

@@ -105,7 +105,7 @@ TEST(RedisHandshake, RefusesAReplicaWhereAMasterIsWanted) {
   const Reply replica{Reply::Type::array, {}, 0, {bulk("slave"), bulk("10.0.0.1")}};
   const auto error = error_of(settings, replica);
   EXPECT_EQ(error.kind(), ErrorKind::unavailable);
-  EXPECT_THAT(error.what(), HasSubstr("is no master but a slave"));
+  EXPECT_THAT(error.what(), HasSubstr("is not a master but a slave"));
   EXPECT_EQ(error_of(settings, status("OK")).kind(), ErrorKind::internal);
   EXPECT_EQ(error_of(settings, {Reply::Type::array}).kind(), ErrorKind::internal);
 }

@@ -196,9 +196,10 @@ TEST_F(RedisMasterFinder, SaysOfEachSentinelWhyItDidNotHelp) {
   ASSERT_EQ(answers_.size(), 1U);
   EXPECT_EQ(error().kind(), ErrorKind::unavailable);
   EXPECT_STREQ(error().what(),
-               "no sentinel names the master 'mymaster': 10.0.0.1:26379: connection refused; "
+               "cannot get the address of master 'mymaster' from any sentinel: 10.0.0.1:26379: "
+               "connection refused; "
                "Redis at 10.0.0.2:26379 did not answer; "
-               "10.0.0.3:26379: knows no master 'mymaster'");
+               "10.0.0.3:26379: does not know master 'mymaster'");
   EXPECT_EQ(connections_.alive(), 0U);
 }
 

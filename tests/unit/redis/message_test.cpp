@@ -124,10 +124,10 @@ TEST(RedisPayload, AGrantOutOfBoundsIsUnknown) {
 }
 
 TEST(RedisPayload, AnythingElseIsUnknownAndShownWithoutHarm) {
-  EXPECT_EQ(unknown(parse_payload("")), "no event that we know: ");
-  EXPECT_EQ(unknown(parse_payload("acquired@x")), "no event that we know: acquired@x");
-  EXPECT_EQ(unknown(parse_payload("ACQUIRED@@x")), "no event that we know: ACQUIRED@@x");
-  EXPECT_EQ(unknown(parse_payload("\x1b[2J\n")), "no event that we know: ?[2J?");
+  EXPECT_EQ(unknown(parse_payload("")), "an unknown event: ");
+  EXPECT_EQ(unknown(parse_payload("acquired@x")), "an unknown event: acquired@x");
+  EXPECT_EQ(unknown(parse_payload("ACQUIRED@@x")), "an unknown event: ACQUIRED@@x");
+  EXPECT_EQ(unknown(parse_payload("\x1b[2J\n")), "an unknown event: ?[2J?");
   EXPECT_LT(unknown(parse_payload(std::string(1'000'000, 'x'))).size(), 300U);
 }
 

@@ -49,17 +49,17 @@ TEST(RedisPlan, OnlyUnderSentinelsMustAServerBeAMaster) {
 }
 
 TEST(RedisPlan, WhatContradictsItselfIsRefusedWithWhatToDo) {
-  expect_refused("no endpoint", [](auto& o) { o.endpoints.clear(); });
-  expect_refused("set the topology", [](auto& o) { o.endpoints.resize(2); });
-  expect_refused("a Unix socket leads to a single server", [](auto& o) {
+  expect_refused("no endpoints configured", [](auto& o) { o.endpoints.clear(); });
+  expect_refused("set topology", [](auto& o) { o.endpoints.resize(2); });
+  expect_refused("a Unix socket cannot be used with sentinels or a cluster", [](auto& o) {
     o.topology = Topology::cluster;
     o.endpoints[0].unix_socket = "/x";
   });
-  expect_refused("TLS and a Unix socket", [](auto& o) {
+  expect_refused("TLS cannot be used with a Unix socket", [](auto& o) {
     o.endpoints[0].unix_socket = "/x";
     o.tls.mode = TlsMode::verify;
   });
-  expect_refused("a cluster knows only 0", [](auto& o) {
+  expect_refused("database must be 0 on a cluster (got 1)", [](auto& o) {
     o.topology = Topology::cluster;
     o.database = 1;
   });
@@ -67,22 +67,27 @@ TEST(RedisPlan, WhatContradictsItselfIsRefusedWithWhatToDo) {
     o.topology = Topology::sentinel;
     o.master_name = "";
   });
-  expect_refused("tls.certificate_file and tls.key_file",
+  expect_refused("tls.certificate_file and tls.key_file must be set together",
                  [](auto& o) { o.tls.certificate_file = "/x"; });
-  expect_refused("wait_timeout is 60000 ms", [](auto& o) {
-    o.wait_replicas = 1;
-    o.wait_timeout = 1min;
-  });
+  expect_refused("wait_timeout must be less than command_timeout, 2373 ms (got 60000 ms)",
+                 [](auto& o) {
+                   o.wait_replicas = 1;
+                   o.wait_timeout = 1min;
+                 });
 }
 
 TEST(RedisPlan, WhatIsOutOfBoundsIsRefusedWithTheValue) {
-  expect_refused("empty host", [](auto& o) { o.endpoints[0].host = ""; });
-  expect_refused("port 0", [](auto& o) { o.endpoints[0].port = 0; });
+  expect_refused("host must not be empty", [](auto& o) { o.endpoints[0].host = ""; });
+  expect_refused("port must be between 1 and 65535 (got 0)",
+                 [](auto& o) { o.endpoints[0].port = 0; });
   expect_refused("client_name", [](auto& o) { o.client_name = "two words"; });
-  expect_refused("database is -1", [](auto& o) { o.database = -1; });
-  expect_refused("connect_timeout is 0 ms", [](auto& o) { o.connect_timeout = 0ms; });
-  expect_refused("command_timeout is -5 ms", [](auto& o) { o.command_timeout = -5ms; });
-  expect_refused("wait_replicas is -1", [](auto& o) { o.wait_replicas = -1; });
+  expect_refused("database must not be negative (got -1)", [](auto& o) { o.database = -1; });
+  expect_refused("connect_timeout must be between 1 ms and 3600000 ms (got 0 ms)",
+                 [](auto& o) { o.connect_timeout = 0ms; });
+  expect_refused("command_timeout must be between 1 ms and 3600000 ms (got -5 ms)",
+                 [](auto& o) { o.command_timeout = -5ms; });
+  expect_refused("wait_replicas must be between 0 and 1000 (got -1)",
+                 [](auto& o) { o.wait_replicas = -1; });
   expect_refused("ttl", [](auto& o) { o.contention.ttl = 0ms; });
 }
 

@@ -111,13 +111,13 @@ TEST(RespReader, RefusesWhatIsNoResp2) {
        {"HTTP/1.1 400\r\n"sv, "\r\n"sv, "\0"sv, ":x\r\n"sv, ":\r\n"sv,
         ":99999999999999999999\r\n"sv, "$x\r\n"sv, "*x\r\n"sv, "%1\r\n"sv, "#t\r\n"sv, ",1.5\r\n"sv,
         "\x15\x03\x01"sv}) {
-    EXPECT_THAT(refusal(bytes), HasSubstr("cannot be read")) << bytes;
+    EXPECT_THAT(refusal(bytes), HasSubstr("invalid RESP reply: ")) << bytes;
   }
 }
 
 TEST(RespReader, RefusesAStringThatDoesNotEndWhereTheServerSaid) {
-  EXPECT_THAT(refusal("$3\r\nabcd\r\n"), HasSubstr("longer than the server said"));
-  EXPECT_THAT(refusal("*1\r\n$3\r\nabc\r+"), HasSubstr("longer than the server said"));
+  EXPECT_THAT(refusal("$3\r\nabcd\r\n"), HasSubstr("longer than announced"));
+  EXPECT_THAT(refusal("*1\r\n$3\r\nabc\r+"), HasSubstr("longer than announced"));
 }
 
 TEST(RespReader, RefusesLengthsThatAreNegativeOrHuge) {
@@ -125,7 +125,7 @@ TEST(RespReader, RefusesLengthsThatAreNegativeOrHuge) {
        {"*-2\r\n"sv, "$-2\r\n"sv, "*2147483647\r\n"sv, "*2147483648\r\n"sv,
         "*9223372036854775807\r\n"sv, "*18446744073709551615\r\n"sv, "$18446744073709551616\r\n"sv,
         "*-9223372036854775808\r\n"sv}) {
-    EXPECT_THAT(refusal(bytes), HasSubstr("cannot be read")) << bytes;
+    EXPECT_THAT(refusal(bytes), HasSubstr("invalid RESP reply: ")) << bytes;
   }
 }
 
@@ -183,7 +183,7 @@ TEST(RespReader, ALineThatDoesNotEndPassesTheLimit) {
 TEST(RespReader, RefusesArraysThatAreNestedTooDeep) {
   std::string bytes;
   for (int i = 0; i < 2'000; ++i) bytes += "*1\r\n";
-  EXPECT_THAT(refusal(bytes), HasSubstr("cannot be read"));
+  EXPECT_THAT(refusal(bytes), HasSubstr("invalid RESP reply: "));
 }
 
 TEST(RespReader, GivesWhatCameBeforeAFaultAndNothingAfterIt) {

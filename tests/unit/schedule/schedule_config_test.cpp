@@ -28,16 +28,15 @@ TEST(ScheduleConfig, RateAndDelayKeepWhatTheyAreGiven) {
 }
 
 TEST(ScheduleConfig, ANegativeInitialDelayIsRefusedWithItsBound) {
-  const auto refused = ThrowsMessage<InvalidArgumentError>(
-      AllOf(HasSubstr("initial delay"), HasSubstr("-5 ns"), HasSubstr("0 ns allowed")));
+  const auto refused =
+      ThrowsMessage<InvalidArgumentError>("initial_delay must not be negative (got -5 ns)");
   EXPECT_THAT([] { ScheduleConfig::rate(-5ns, 1s); }, refused);
   EXPECT_THAT([] { ScheduleConfig::delay(-5ns, 1s); }, refused);
 }
 
 TEST(ScheduleConfig, APeriodOfZeroOrLessIsRefusedWithItsBound) {
   EXPECT_THAT([] { ScheduleConfig::rate(0s, 0s); },
-              ThrowsMessage<InvalidArgumentError>(
-                  AllOf(HasSubstr("period"), HasSubstr("0 ns"), HasSubstr("more than 0 ns"))));
+              ThrowsMessage<InvalidArgumentError>("period must be positive (got 0 ns)"));
   EXPECT_THAT([] { ScheduleConfig::delay(0s, -7ns); },
               ThrowsMessage<InvalidArgumentError>(HasSubstr("-7 ns")));
 }

@@ -226,7 +226,7 @@ TEST_F(SchedulerTest, StartOutOfTurnThrowsAndNamesTheMutexAndStopReturns) {
   scheduler.start();
   EXPECT_THAT([&] { scheduler.start(); },
               ThrowsMessage<IllegalStateError>(
-                  AllOf(HasSubstr("[clean]"), HasSubstr("is started already"))));
+                  AllOf(HasSubstr("[clean]"), HasSubstr("is already started"))));
   scheduler.stop();
   scheduler.stop();
   scheduler.close();

@@ -155,8 +155,8 @@ TEST_F(SchedulerThreads, WorkThatFindsNoThreadIsLoggedAndCounted) {
   other.start();
   while (options.runtime->delays->delayed() == 0) std::this_thread::yield();
   while (
-      !log->contains("not begun after waiting 1 s: the work of scheduler [other]; running "
-                     "meanwhile: the work of scheduler [endless] for")) {
+      !log->contains("not started after 1 s: the work of scheduler [other]; currently running: the "
+                     "work of scheduler [endless] for")) {
     std::this_thread::yield();
   }
   EXPECT_TRUE(log->contains("raise RuntimeOptions::max_worker_threads"));

@@ -158,7 +158,7 @@ TEST_F(ManualRuntimeTest, ABlockingCallThatWouldWaitForEverThrows) {
   std::unique_lock lock{mutex_};
   EXPECT_THAT(
       [&] { manual_.runtime()->waiter->wait_until(lock, changed_, never, [] { return false; }); },
-      ThrowsMessage<std::logic_error>(HasSubstr("would wait for ever")));
+      ThrowsMessage<std::logic_error>(HasSubstr("would wait forever")));
   EXPECT_TRUE(lock.owns_lock());
 }
 

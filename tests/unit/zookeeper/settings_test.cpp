@@ -62,9 +62,10 @@ TEST(ZooKeeperSettings, TheLeaseFollowsFromAGivenSession) {
 }
 
 TEST(ZooKeeperSettings, WhatIsOutOfBoundsIsRefusedWithItsBound) {
-  EXPECT_THAT(refusal_of([](auto& o) { o.connect_string = ""; }), HasSubstr("names no server"));
+  EXPECT_THAT(refusal_of([](auto& o) { o.connect_string = ""; }),
+              HasSubstr("must name at least one server"));
   EXPECT_THAT(refusal_of([](auto& o) { o.connect_string = "/chroot"; }),
-              HasSubstr("names no server"));
+              HasSubstr("must name at least one server"));
   EXPECT_THAT(refusal_of([](auto& o) { o.connect_string = "a:1,,b:1"; }), HasSubstr("empty host"));
   EXPECT_THAT(refusal_of([](auto& o) { o.connect_string = "a:1,"; }), HasSubstr("empty host"));
   EXPECT_THAT(refusal_of([](auto& o) { o.connect_string = "a b:1"; }), HasSubstr("'a b:1'"));
@@ -74,21 +75,25 @@ TEST(ZooKeeperSettings, WhatIsOutOfBoundsIsRefusedWithItsBound) {
   EXPECT_THAT(refusal_of([](auto& o) { o.base_path = "/a//b"; }), HasSubstr("empty name"));
   EXPECT_THAT(refusal_of([](auto& o) { o.base_path = "/a/../b"; }), HasSubstr("'..'"));
   EXPECT_THAT(refusal_of([](auto& o) { o.session_timeout = 99ms; }),
-              HasSubstr("session_timeout is 99 ms; it must be from 100 ms"));
+              HasSubstr("session_timeout must be between 100 ms and 3600000 ms (got 99 ms)"));
   EXPECT_THAT(refusal_of([](auto& o) { o.connection_timeout = 0ms; }),
-              HasSubstr("connection_timeout is 0 ms"));
-  EXPECT_THAT(refusal_of([](auto& o) { o.tick_time = 12s; }), HasSubstr("tick_time is 12000 ms"));
+              HasSubstr("connection_timeout must be between 1 ms and 3600000 ms (got 0 ms)"));
+  EXPECT_THAT(
+      refusal_of([](auto& o) { o.tick_time = 12s; }),
+      HasSubstr(
+          "tick_time must be at most two thirds of session_timeout, 16000 ms (got 12000 ms)"));
 }
 
 TEST(ZooKeeperSettings, CredentialsBelongTogether) {
-  EXPECT_THAT(refusal_of([](auto& o) { o.digest_user = "simba"; }), HasSubstr("belong together"));
+  EXPECT_THAT(refusal_of([](auto& o) { o.digest_user = "simba"; }),
+              HasSubstr("must be set together"));
   EXPECT_THAT(refusal_of([](auto& o) {
                 o.digest_user = "a:b";
                 o.digest_password = Secret{"p"};
               }),
-              HasSubstr("must not hold ':'"));
+              HasSubstr("must not contain ':'"));
   EXPECT_THAT(refusal_of([](auto& o) { o.acl = NodeAcl::creator; }),
-              HasSubstr("needs a digest_user"));
+              HasSubstr("requires digest_user"));
 }
 
 }  // namespace
