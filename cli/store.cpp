@@ -24,7 +24,7 @@ config::Configuration configuration_of(const CommonOptions& options,
     configuration.set("drain-limit", fmt::format("{}ms", drain.count()), "--drain");
   }
   // The lock counts as held until the programs that we start are gone, not only we.
-  if (configuration.store() == "sqlite") configuration.set("children", "count", "simba");
+  if (configuration.store() == "sqlite") configuration.set("child-processes", "keep-lock", "simba");
   return configuration;
 }
 

@@ -27,12 +27,12 @@ constexpr const char* liveness_column =
 
 }  // namespace
 
-SqliteDatabase::SqliteDatabase(std::filesystem::path path, Children children, sql::Schema schema,
-                               std::shared_ptr<Logger> log, HostClock clock)
+SqliteDatabase::SqliteDatabase(std::filesystem::path path, ChildProcesses child_processes,
+                               sql::Schema schema, std::shared_ptr<Logger> log, HostClock clock)
     : path_{std::move(path)},
       alive_path_{path_.string() + "-alive"},
       name_{"SQLite database " + path_.string()},
-      children_{children},
+      child_processes_{child_processes},
       schema_{schema},
       log_{std::move(log)},
       clock_{std::move(clock)} {}
@@ -73,7 +73,8 @@ std::shared_ptr<const Liveness> SqliteDatabase::ensure_liveness(LocalTime deadli
                                                                 const sql::Wakeup& closing) {
   const std::lock_guard lock{mutex_};
   if (!liveness_) {
-    liveness_ = std::make_shared<const Liveness>(alive_path_, path_, children_, deadline, closing);
+    liveness_ =
+        std::make_shared<const Liveness>(alive_path_, path_, child_processes_, deadline, closing);
   }
   return liveness_;
 }

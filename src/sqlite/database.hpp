@@ -19,7 +19,7 @@ namespace simba::sqlite {
 class SqliteDatabase final : public sql::Database {
  public:
   /// Empty `clock`: the host's. Another one is for tests.
-  SqliteDatabase(std::filesystem::path path, Children children, sql::Schema schema,
+  SqliteDatabase(std::filesystem::path path, ChildProcesses child_processes, sql::Schema schema,
                  std::shared_ptr<Logger> log, HostClock clock = {});
 
   std::string_view name() const noexcept override { return name_; }
@@ -34,7 +34,7 @@ class SqliteDatabase final : public sql::Database {
   const std::filesystem::path path_;
   const std::filesystem::path alive_path_;
   const std::string name_;
-  const Children children_;
+  const ChildProcesses child_processes_;
   const sql::Schema schema_;
   const std::shared_ptr<Logger> log_;
 

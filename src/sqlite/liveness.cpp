@@ -33,8 +33,8 @@ Error failure(std::string_view what, const std::filesystem::path& path, int erro
 
 /// A new file gets mode and owner of the database, as SQLite does with its own files beside it.
 int open_file(const std::filesystem::path& path, const std::filesystem::path& database,
-              Children children) {
-  const int flags = O_RDWR | (children == Children::count ? 0 : O_CLOEXEC);
+              ChildProcesses child_processes) {
+  const int flags = O_RDWR | (child_processes == ChildProcesses::keep_lock ? 0 : O_CLOEXEC);
   struct stat like {};
   const bool known = ::stat(database.c_str(), &like) == 0;
   const mode_t mode = known ? like.st_mode & 0777U : 0600U;
@@ -123,8 +123,8 @@ std::int64_t lock_free_byte(int file, const std::filesystem::path& path) {
 }  // namespace
 
 Liveness::Liveness(const std::filesystem::path& path, const std::filesystem::path& database,
-                   Children children, LocalTime deadline, const sql::Wakeup& closing)
-    : file_{open_file(path, database, children)} {
+                   ChildProcesses child_processes, LocalTime deadline, const sql::Wakeup& closing)
+    : file_{open_file(path, database, child_processes)} {
   try {
     struct stat status {};
     if (::fstat(file_, &status) != 0) throw failure("cannot read", path, errno);

@@ -24,7 +24,7 @@ class Liveness {
  public:
   /// Opens or makes the file beside `database` and locks the byte. Throws Error.
   Liveness(const std::filesystem::path& path, const std::filesystem::path& database,
-           Children children, LocalTime deadline, const sql::Wakeup& closing);
+           ChildProcesses child_processes, LocalTime deadline, const sql::Wakeup& closing);
   ~Liveness();
   Liveness(const Liveness&) = delete;
   Liveness& operator=(const Liveness&) = delete;

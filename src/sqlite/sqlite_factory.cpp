@@ -18,8 +18,8 @@ std::shared_ptr<sql::Database> make_database(const SqliteOptions& options,
                                              const std::shared_ptr<const Runtime>& runtime) {
   auto path = database_path(options);
   if (!runtime) throw InvalidArgumentError{"an SQLite store needs a runtime"};
-  return std::make_shared<SqliteDatabase>(std::move(path), options.children, options.sql.schema,
-                                          runtime->log);
+  return std::make_shared<SqliteDatabase>(std::move(path), options.child_processes,
+                                          options.sql.schema, runtime->log);
 }
 
 SqliteOptions with_runtime(SqliteOptions options) {

@@ -33,7 +33,7 @@ class World {
  public:
   World()
       : database_{std::make_shared<SqliteDatabase>(
-            path_, Children::do_not_count, sql::Schema::create, make_null_logger(),
+            path_, ChildProcesses::ignore, sql::Schema::create, make_null_logger(),
             HostClock{.boot_id = "boot", .since_boot = [] { return since_boot; }})},
         session_{database_->connect(soon(), closing_)} {
     check(::sqlite3_open(path_.c_str(), &stranger_) == SQLITE_OK, "the database opens");

@@ -70,10 +70,11 @@ class Child {
 };
 
 struct SqliteProcesses : testing::Test {
-  std::unique_ptr<MutexServiceFactory> make_factory(Children children = Children::do_not_count) {
+  std::unique_ptr<MutexServiceFactory> make_factory(
+      ChildProcesses children = ChildProcesses::ignore) {
     SqliteOptions options;
     options.path = path;
-    options.children = children;
+    options.child_processes = children;
     options.sql.contention.ttl = 10min;  // so that no lease ends by itself
     options.sql.poll_interval = 10min;   // so that it is not looking that notices a change
     return make_sqlite_factory(options);
@@ -166,7 +167,7 @@ TEST_F(SqliteProcesses, APausedOwnerKeepsItsLease) {
 }
 
 TEST_F(SqliteProcesses, ProgramsThatAnOwnerStartedDoNotCountUnlessItIsWanted) {
-  for (const Children children : {Children::do_not_count, Children::count}) {
+  for (const ChildProcesses children : {ChildProcesses::ignore, ChildProcesses::keep_lock}) {
     Child child{[&](const std::function<void(std::uint64_t)>& send) {
       const auto factory = make_factory(children);
       SimbaLocker locker{"m", *factory, "owner"};
@@ -193,7 +194,7 @@ TEST_F(SqliteProcesses, ProgramsThatAnOwnerStartedDoNotCountUnlessItIsWanted) {
     const auto program = static_cast<pid_t>(child.receive());
     ASSERT_GT(program, 0);
     child.kill();
-    const bool counts = children == Children::count;
+    const bool counts = children == ChildProcesses::keep_lock;
     EXPECT_EQ(owner_of_m(), counts ? "owner" : "");
     ::kill(program, SIGKILL);
     EXPECT_TRUE(support::eventually([&] { return owner_of_m().empty(); }));

@@ -10,15 +10,15 @@
 
 namespace simba::sqlite {
 
-/// Whether programs that this process starts count as alive in its place.
-enum class Children {
-  do_not_count,  ///< what an owner held is free when its process is gone
-  count,         ///< not before the programs that it started are gone too
+/// Whether child processes of an owner keep its mutexes locked when it dies.
+enum class ChildProcesses {
+  ignore,     ///< its mutexes are free as soon as its own process has died
+  keep_lock,  ///< they stay locked until the programs that it started have died too
 };
 
 struct SqliteOptions {
   std::filesystem::path path{};  ///< created if it is missing, but not its directory
-  Children children = Children::do_not_count;
+  ChildProcesses child_processes = ChildProcesses::ignore;
   sql::SqlOptions sql{};
 };
 

@@ -13,15 +13,16 @@ class SqliteStoreOptions final : public StoreOptions {
  public:
   SqliteStoreOptions() {
     keys_.path({.name = "path",
-                .meaning = "the file of the database; made where it is missing, its folder is not",
-                .fallback = "none; it must be given"},
+                .meaning = "the database file; created if it is missing, but not its directory",
+                .fallback = "none; required"},
                options_.path);
-    keys_.choice<sqlite::Children>(
-        {.name = "children",
-         .meaning = "whether programs that a process starts count as alive in its place: `count` "
-                    "keeps what it held until they are gone too"},
-        options_.children,
-        {{"do-not-count", sqlite::Children::do_not_count}, {"count", sqlite::Children::count}});
+    keys_.choice<sqlite::ChildProcesses>(
+        {.name = "child-processes",
+         .meaning = "whether child processes of an owner keep its mutexes locked when it dies: "
+                    "`keep-lock` until they have died too"},
+        options_.child_processes,
+        {{"ignore", sqlite::ChildProcesses::ignore},
+         {"keep-lock", sqlite::ChildProcesses::keep_lock}});
     bind_sql(keys_, options_.sql);
   }
 

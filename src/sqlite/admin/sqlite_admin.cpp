@@ -16,7 +16,7 @@ std::unique_ptr<engine::StoreAdmin> make_sqlite_admin(const SqliteOptions& optio
   if (!runtime) throw InvalidArgumentError{"an SQLite store needs a runtime"};
   const auto path = database_path(options);
   const auto database = [&](sql::Schema schema) {
-    return std::make_shared<SqliteDatabase>(path, options.children, schema, runtime->log);
+    return std::make_shared<SqliteDatabase>(path, options.child_processes, schema, runtime->log);
   };
   const sql::SqlDefaults defaults{.pool_size = 1};
   const sql::SqlPlan plan{options.sql, defaults};

@@ -24,7 +24,7 @@ using testing::HasSubstr;
 
 struct LivenessTest : testing::Test {
   std::unique_ptr<Liveness> join() const {
-    return std::make_unique<Liveness>(path, database, Children::do_not_count, sql::real_now() + 5s,
+    return std::make_unique<Liveness>(path, database, ChildProcesses::ignore, sql::real_now() + 5s,
                                       closing);
   }
 

@@ -19,7 +19,7 @@ struct SqliteTest : testing::Test {
   std::shared_ptr<SqliteDatabase> make_database(sql::Schema schema = sql::Schema::create,
                                                 const std::string& boot = "boot") {
     return std::make_shared<SqliteDatabase>(
-        path, Children::do_not_count, schema, make_null_logger(),
+        path, ChildProcesses::ignore, schema, make_null_logger(),
         HostClock{.boot_id = boot, .since_boot = [this] { return since_boot; }});
   }
 
