@@ -13,24 +13,23 @@ namespace {
 class MySqlStoreOptions final : public StoreOptions {
  public:
   MySqlStoreOptions() {
-    keys_.host({.name = "host", .meaning = "name or address of the server"}, options_.host);
+    keys_.host({.name = "host", .meaning = "host name or address of the server"}, options_.host);
     keys_.integer({.name = "port", .meaning = "of the server"}, options_.port, 1, 65'535);
     keys_.path({.name = "unix-socket",
-                .meaning = "the path of a socket, instead of host and port",
+                .meaning = "the path of a Unix socket, instead of host and port",
                 .instead_of = {"host", "port"}},
                options_.unix_socket);
     keys_.text({.name = "user",
                 .meaning = "needs SELECT, INSERT and UPDATE on table `simba_mutex`",
-                .fallback = "none; it must be given"},
+                .fallback = "none; required"},
                options_.user);
     keys_.secret({.name = "password", .meaning = "never sent in clear text"}, options_.password);
-    keys_.text({.name = "database",
-                .meaning = "that holds the table",
-                .fallback = "none; it must be given"},
-               options_.database);
+    keys_.text(
+        {.name = "database", .meaning = "that contains the table", .fallback = "none; required"},
+        options_.database);
     keys_.integer({.name = "hint-connections",
                    .meaning = "for how many mutexes at a time a connection waits inside the "
-                              "server, so that a release reaches the waiter at once"},
+                              "server, so that a release reaches the waiter immediately"},
                   options_.hint_connections, 0, 64);
     bind_tls(keys_, options_.tls);
     bind_sql(keys_, options_.sql);

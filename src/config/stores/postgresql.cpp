@@ -15,24 +15,25 @@ using postgresql::Listen;
 class PostgreSqlStoreOptions final : public StoreOptions {
  public:
   PostgreSqlStoreOptions() {
-    keys_.host({.name = "host",
-                .meaning = "name or address of the server, or the folder of its Unix socket"},
-               options_.host);
+    keys_.host(
+        {.name = "host",
+         .meaning = "host name or address of the server, or the directory of its Unix socket"},
+        options_.host);
     keys_.integer({.name = "port", .meaning = "of the server"}, options_.port, 1, 65'535);
     keys_.text({.name = "user",
                 .meaning = "needs SELECT, INSERT and UPDATE on table `simba_mutex`",
-                .fallback = "the name of the system's user"},
+                .fallback = "the name of the operating system user"},
                options_.user);
     keys_.secret({.name = "password",
                   .meaning = "of the user",
                   .fallback = "what libpq finds (PGPASSWORD, ~/.pgpass)"},
                  options_.password);
     keys_.text(
-        {.name = "database", .meaning = "that holds the table", .fallback = "the name of the user"},
+        {.name = "database", .meaning = "that contains the table", .fallback = "the user name"},
         options_.database);
     keys_.toggle({.name = "listen",
-                  .meaning = "whether waiters are told of changes by LISTEN/NOTIFY; `false` for "
-                             "poolers that share sessions, as PgBouncer",
+                  .meaning = "whether waiters are notified of changes by LISTEN/NOTIFY; `false` "
+                             "for poolers that share sessions, such as PgBouncer",
                   .fallback = "true"},
                  [this](bool on) { options_.listen = on ? Listen::yes : Listen::no; });
     bind_tls(keys_, options_.tls);

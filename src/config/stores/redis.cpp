@@ -21,48 +21,51 @@ class RedisStoreOptions final : public StoreOptions {
  public:
   RedisStoreOptions() {
     keys_.choice<Topology>(
-        {.name = "topology", .meaning = "one server, a master that sentinels watch, or a cluster"},
+        {.name = "topology",
+         .meaning = "a single server, a master watched by sentinels, or a cluster"},
         options_.topology,
         {{"single", Topology::single},
          {"sentinel", Topology::sentinel},
          {"cluster", Topology::cluster}});
     keys_.hosts({.name = "hosts",
-                 .meaning = "the server, or the sentinels, or some nodes of the cluster",
+                 .meaning = "the server, the sentinels, or some nodes of the cluster",
                  .fallback = "127.0.0.1",
                  .field = "endpoints"},
                 hosts_);
     keys_.integer({.name = "port",
-                   .meaning = "of the hosts that name none",
-                   .fallback = "6379; of sentinels 26379"},
+                   .meaning = "of hosts given without a port",
+                   .fallback = "6379; for sentinels 26379"},
                   port_, 1, 65'535);
     keys_.path({.name = "unix-socket",
-                .meaning = "the path of a socket, instead of hosts",
+                .meaning = "the path of a Unix socket, instead of hosts",
                 .instead_of = {"hosts"}},
                unix_socket_);
-    keys_.text({.name = "user", .meaning = "of the server's ACL", .fallback = "the default user"},
-               options_.user);
+    keys_.text(
+        {.name = "user", .meaning = "a user of the server's ACL", .fallback = "the default user"},
+        options_.user);
     keys_.secret({.name = "password", .meaning = "of the user"}, options_.password);
-    keys_.integer({.name = "database", .meaning = "its number; a cluster knows only 0"},
+    keys_.integer({.name = "database", .meaning = "its number; must be 0 on a cluster"},
                   options_.database, 0, std::numeric_limits<int>::max());
     keys_.text({.name = "client-name", .meaning = "shown by CLIENT LIST"}, options_.client_name);
-    keys_.text({.name = "master-name", .meaning = "as the sentinels call it"},
+    keys_.text({.name = "master-name", .meaning = "the name that the sentinels use"},
                options_.master_name);
-    keys_.text({.name = "sentinel-user", .meaning = "of the sentinels' own ACL"},
+    keys_.text({.name = "sentinel-user", .meaning = "a user of the sentinels' own ACL"},
                options_.sentinel_user);
     keys_.secret({.name = "sentinel-password", .meaning = "of the sentinels' user"},
                  options_.sentinel_password);
-    keys_.integer({.name = "wait-replicas",
-                   .meaning = "an acquisition or renewal counts only when this many replicas have "
-                              "confirmed it"},
-                  options_.wait_replicas, 0, 1'000);
-    keys_.duration({.name = "wait-timeout", .meaning = "how long replicas have for it"},
+    keys_.integer(
+        {.name = "wait-replicas",
+         .meaning =
+             "an acquisition or renewal counts only if this many replicas have confirmed it"},
+        options_.wait_replicas, 0, 1'000);
+    keys_.duration({.name = "wait-timeout", .meaning = "how long the replicas may take to confirm"},
                    options_.wait_timeout);
-    keys_.duration(
-        {.name = "connect-timeout", .meaning = "from the name of the host to the log-in"},
-        options_.connect_timeout);
+    keys_.duration({.name = "connect-timeout",
+                    .meaning = "how long name resolution, connecting and login may take together"},
+                   options_.connect_timeout);
     keys_.duration({.name = "command-timeout",
-                    .meaning = "a command without an answer counts as failed, and its connection "
-                               "as broken, after this time",
+                    .meaning = "a command that is not answered within this time counts as failed, "
+                               "and its connection as broken",
                     .fallback = "`request-timeout`"},
                    options_.command_timeout);
     bind_tls(keys_, options_.tls);

@@ -20,14 +20,16 @@ constexpr std::uint16_t usual_port = 2181;
 class ZooKeeperStoreOptions final : public StoreOptions {
  public:
   ZooKeeperStoreOptions() {
-    keys_.text({.name = "connect-string",
-                .meaning = "the servers, and after them a chroot, as zk1:2181,zk2:2181/prod"},
-               options_.connect_string);
-    keys_.text({.name = "base-path", .meaning = "the node that holds a node for each mutex"},
+    keys_.text(
+        {.name = "connect-string",
+         .meaning =
+             "the servers, optionally followed by a chroot, for example zk1:2181,zk2:2181/prod"},
+        options_.connect_string);
+    keys_.text({.name = "base-path", .meaning = "the parent of the nodes of all mutexes"},
                options_.base_path);
     keys_.duration({.name = "session-timeout",
-                    .meaning = "a session that the servers have not heard of for this long is "
-                               "over; where it is given, ttl and transition follow from it",
+                    .meaning = "the servers end a session that they have not heard from for this "
+                               "long; if it is set, ttl and transition are derived from it",
                     .fallback = "ttl + transition",
                     .instead_of = {"ttl", "transition"}},
                    options_.session_timeout);
@@ -35,21 +37,21 @@ class ZooKeeperStoreOptions final : public StoreOptions {
                     .meaning = "how long requests wait for the first connection"},
                    options_.connection_timeout);
     keys_.duration({.name = "tick-time",
-                    .meaning = "`tickTime` of the servers; set it where theirs is longer",
-                    .fallback = "2s, at most half of the session time-out"},
+                    .meaning = "`tickTime` of the servers; set it if theirs is longer",
+                    .fallback = "2s, at most half of the session timeout"},
                    options_.tick_time);
     keys_.choice<OnDisconnect>(
         {.name = "on-disconnect",
-         .meaning = "what an owner does when the connection is lost: `step-down` at once, as "
+         .meaning = "what an owner does when the connection is lost: `step-down` immediately, as "
                     "Curator does"},
         options_.on_disconnect,
         {{"keep-while-session-lasts", OnDisconnect::keep_while_session_lasts},
          {"step-down", OnDisconnect::step_down}});
-    keys_.text({.name = "user", .meaning = "of the scheme `digest`", .field = "digest_user"},
+    keys_.text({.name = "user", .meaning = "for the scheme `digest`", .field = "digest_user"},
                options_.digest_user);
     keys_.secret({.name = "password", .meaning = "of the user", .field = "digest_password"},
                  options_.digest_password);
-    keys_.choice<NodeAcl>({.name = "acl", .meaning = "who may do what with the nodes we create"},
+    keys_.choice<NodeAcl>({.name = "acl", .meaning = "the ACL of the nodes that Simba creates"},
                           options_.acl,
                           {{"open", NodeAcl::open},
                            {"creator", NodeAcl::creator},
