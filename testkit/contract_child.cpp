@@ -68,7 +68,7 @@ void hold(SimbaLocker& locker, const Order& order) {
   }
 }
 
-/// Reads "count token", checks that the token has grown, and writes both anew.
+/// Reads "count token", checks that the token has grown, and writes both back.
 void add_one(const std::string& path, FencingToken token) {
   long long count = 0;
   FencingToken last = 0;

@@ -126,7 +126,7 @@ void two_mutexes_do_not_disturb_each_other(Contract& contract) {
   EXPECT_EQ(quiet.service().fencing_token(), quiet.tokens().front());
 }
 
-/// Also when the mutex comes by a hand-over, while the waiter is still being told of the one
+/// Even if the mutex comes by a hand-over, while the waiter is still being told of the one
 /// before.
 void ownership_has_begun_when_on_acquired_begins(Contract& contract) {
   const int rounds = contract.has(Capability::prompt_hand_over) ? 50 : 5;

@@ -113,7 +113,7 @@ inline std::chrono::nanoseconds length(const engine::ContentionOptions& options)
   return options.ttl + options.transition;
 }
 
-/// Begins what is said of a broken rule of safety: two owners, a token that does not grow, a lost
+/// Begins the message of a violated safety rule: two owners, a token that does not grow, a lost
 /// update, a callback after stop. Whoever runs tests can tell these from failures that mere lack of
 /// time brings about.
 inline constexpr const char* safety_violation = "SAFETY-VIOLATION: ";

@@ -19,7 +19,7 @@ struct Offer {
 /// How many stores may be enabled where none is named.
 enum class Need { any, at_most_one, one };
 
-/// The settings of the store that is named, or else of the only one that is enabled. Nothing where
+/// The settings of the store that is named, or else of the only one that is enabled. Nothing if
 /// none or several are enabled and may be. Throws Error of kind `configuration`.
 std::optional<StoreSettings> select(const Offer& offer, std::string_view store, Need need);
 

@@ -25,7 +25,7 @@ class StoreOptions {
   /// The store and where it is, without secrets.
   virtual std::string description() const = 0;
 
-  /// Throws InvalidArgumentError where the options contradict each other.
+  /// Throws InvalidArgumentError if the options contradict each other.
   virtual engine::ContentionPlan plan() const = 0;
 
   /// The store itself, for its own checks and for what it says of itself. Starts nothing. Throws
@@ -36,7 +36,7 @@ class StoreOptions {
   virtual std::unique_ptr<MutexServiceFactory> make_factory(
       std::shared_ptr<const Runtime> runtime) const = 0;
 
-  /// `runtime` is never empty. Throws Error of kind `unsupported` where the store has none.
+  /// `runtime` is never empty. Throws Error of kind `unsupported` if the store has none.
   virtual std::unique_ptr<engine::StoreAdmin> make_admin(
       std::shared_ptr<const Runtime> runtime) const = 0;
 

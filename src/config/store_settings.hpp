@@ -49,7 +49,7 @@ class StoreSettings {
   void check() const { check(origin_); }
   void check(std::string_view origin) const;
 
-  /// What a key is set to, secrets too; empty where it is not.
+  /// What a key is set to, secrets too; empty if it is not.
   std::string value(std::string_view key) const;
 
   /// All that was set, in the order of the keys, without secrets.
@@ -82,7 +82,7 @@ void check_layer(const StoreType& type, const Layer& layer, const std::vector<st
 void check_key(const KeyTable& table, const Setting& setting,
                const std::vector<std::string>& also = {});
 
-/// Throws where there is no value.
+/// Throws if there is no value.
 const std::string& value_of(const Setting& setting);
 
 }  // namespace simba::config

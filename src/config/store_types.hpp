@@ -19,7 +19,7 @@ struct StoreType {
   std::vector<std::string> urls{};  ///< what a URL looks like, for people
   bool sql = false;                 ///< whether the section `jdbc` may name it
 
-  /// Both empty where the store was not built in.
+  /// Both empty if the store was not built in.
   std::unique_ptr<StoreOptions> (*make)() = nullptr;
   /// The keys that a URL sets by its parts; its parameters are not among them. Throws Error of kind
   /// `configuration`.
@@ -35,7 +35,7 @@ const std::vector<StoreType>& store_types();
 const StoreType* find_store_type(std::string_view name);
 const StoreType* find_store_type_by_scheme(std::string_view scheme);
 
-/// Throws Error of kind `unsupported` where the store was not built in.
+/// Throws Error of kind `unsupported` if the store was not built in.
 void require_built(const StoreType& type, std::string_view origin);
 
 }  // namespace simba::config

@@ -15,7 +15,7 @@ struct UrlSettings {
 };
 
 /// `found_at` is where the URL was found, e.g. "simba.yaml:3: simba.redis.url"; empty: the caller
-/// gave it. Throws Error of kind `configuration`, and `unsupported` where the store was not built
+/// gave it. Throws Error of kind `configuration`, and `unsupported` if the store was not built
 /// in.
 UrlSettings read_url(std::string_view text, std::string_view found_at);
 

@@ -8,7 +8,7 @@
 
 namespace simba::detail {
 
-/// Keeps a server that cannot be reached from being asked for a connection again and again:
+/// Keeps a server that cannot be reached from being asked for a connection repeatedly:
 /// after each failure no attempt is made for a while, which doubles. A value without clock or
 /// threads.
 class ConnectGate {

@@ -116,7 +116,7 @@ class ContentionMachine {
   /// Until when this contender is the owner by its own account; the past when it is not.
   LocalTime owned_until() const noexcept;
 
-  /// Until when nobody else can own the mutex, also while draining; the past when nothing is held.
+  /// Until when nobody else can own the mutex, even while draining; the past when nothing is held.
   LocalTime lease_until() const noexcept;
 
   /// Until when its ttl lasts; the past when it is not the owner.

@@ -134,7 +134,7 @@ void ContentionMachine::guard_answered(const Answered& event, bool newest, Local
     // one may be under way, so it protects nothing.
     last_token_ = record.fencing_token;
     lose(LossReason::taken_over, nullptr, now, actions);
-    asked_ = true;  // it is given back, or asked for anew
+    asked_ = true;  // it is given back, or requested again
     return;
   }
   failures_ = 0;
@@ -142,7 +142,7 @@ void ContentionMachine::guard_answered(const Answered& event, bool newest, Local
   const LocalTime due =
       std::max(renewal_after(counted_from, record.transition_left), now + plan_->retry_min);
   const bool extended = extend(record, counted_from, actions);
-  // A store may have nothing new to tell yet; it need not be asked again and again.
+  // A store may have nothing new to tell yet; it need not be asked repeatedly.
   const nanoseconds granted = std::min(record.transition_left, plan_->lease());
   next_attempt_ = extended ? due : std::max(due, now + granted / 20);
   if (std::exchange(hinted_, false)) next_attempt_ = now;
@@ -274,7 +274,7 @@ void ContentionMachine::give_back(FencingToken token, LocalTime now, Actions& ac
   }
 }
 
-// The answer to a release that nobody waits for. It may have been granted anew before that came.
+// The answer to a release that nobody waits for. It may have been granted again before that came.
 void ContentionMachine::give_back_again(const Answered& event, LocalTime now, Actions& actions) {
   const LeaseRecord* left = event.answer.record();
   const bool stopped =

@@ -42,7 +42,7 @@ class LeaseContention : public std::enable_shared_from_this<LeaseContention> {
   LeaseContention(const LeaseContention&) = delete;
   LeaseContention& operator=(const LeaseContention&) = delete;
 
-  /// Throws Error (duplicate_id) where another contends for the mutex under the same id already, or
+  /// Throws Error (duplicate_id) if another contends for the mutex under the same id already, or
   /// is being stopped.
   void start();
 

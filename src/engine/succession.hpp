@@ -20,7 +20,7 @@ class Succession {
   /// It asks from now on.
   void begin(std::weak_ptr<LeaseContention> newest);
 
-  /// It contends from now on, and until it leaves nobody else does. False where another has
+  /// It contends from now on, and until it leaves nobody else does. False if another has
   /// entered.
   bool enter(const LeaseContention& contention);
   void leave(const LeaseContention& contention);

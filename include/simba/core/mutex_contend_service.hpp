@@ -26,9 +26,9 @@ class MutexContendService : public virtual MutexRetrievalService {
   virtual bool is_in_ttl() const noexcept = 0;
 
   /// Until when nobody else can own the mutex, as far as this process knows: the local end of the
-  /// lease. Moves forward with each renewal, also while `on_released` runs within `stop()`, when
-  /// `is_owner()` is already false. `LocalTime::min()` if nothing is held: before the first
-  /// acquisition, after a loss, once the mutex is being released, and in a forked child.
+  /// lease. Moves forward with each renewal, including those while `on_released` runs within
+  /// `stop()`, when `is_owner()` is already false. `LocalTime::min()` if nothing is held: before
+  /// the first acquisition, after a loss, once the mutex is being released, and in a forked child.
   virtual LocalTime lease_until() const noexcept = 0;
 
   /// The time left until `lease_until()`; zero if nothing is held.

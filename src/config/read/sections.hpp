@@ -10,7 +10,7 @@
 
 namespace simba::config {
 
-/// What is said of one store, or of `jdbc`, at one place.
+/// The settings of one store, or of `jdbc`, in one place.
 struct Section {
   std::string name{};    ///< e.g. "redis"
   std::string origin{};  ///< e.g. "simba.yaml:2: simba.redis"
@@ -46,12 +46,12 @@ Sections read_yaml(std::string_view text, std::string_view name);
 std::string variable_of(std::string_view section, std::string_view key);
 
 /// Reads the variables `SIMBA_ENABLED` and `SIMBA_<STORE>_<KEY>`. Those that Kubernetes sets for a
-/// service that is called so are not read. Throws Error of kind `configuration` where a variable is
+/// service that is called so are not read. Throws Error of kind `configuration` if a variable is
 /// surely meant for us, but the name of the store is wrong or missing.
 Sections read_environment(const Environment& environment);
 
-/// Checks the keys and the form of the values of a section, but reads no secrets. Nothing where the
-/// store was not built in. `type` is null where it is not known.
+/// Checks the keys and the form of the values of a section, but reads no secrets. Nothing if the
+/// store was not built in. `type` is null if it is not known.
 void check_section(const Section& section, const StoreType* type);
 
 }  // namespace simba::config

@@ -15,7 +15,7 @@ namespace {
 }
 
 std::string origin_of(std::string_view name, const YamlEntry& entry, std::string_view path) {
-  // A key may hold anything, as the text of a file that is no configuration.
+  // A key may hold anything, as the text of a file that is not a configuration.
   const std::string key = shown(entry.key);
   return fmt::format("{}:{}: {}{}", name, entry.line, path, key.substr(1, key.size() - 2));
 }

@@ -41,7 +41,7 @@ bool has(const YamlNode& map, const std::string& key) {
                      [&](const YamlEntry& entry) { return entry.key == key; });
 }
 
-/// Takes what is said of a map part by part.
+/// Takes the keys and values of a map one by one.
 class Builder final : public YAML::EventHandler {
  public:
   YamlNode take() { return std::move(root_); }

@@ -36,7 +36,7 @@ class ThreadPool final : public Executor {
   /// `name` and a number name the threads. They start at the first `execute`, or at `start()`.
   ThreadPool(std::string name, std::size_t least, std::size_t most, PoolSurroundings surroundings);
 
-  /// Throws std::system_error where the system gives no thread.
+  /// Throws std::system_error if no thread can be started.
   void start();
 
   void execute(std::function<void()> task) override;

@@ -13,19 +13,19 @@
 /// Reads what servers answer to the commands of tools, and believes none of it.
 namespace simba::redis {
 
-/// The value of "<key>:" in the lines of INFO and its like, printable; empty where it is not there.
+/// The value of "<key>:" in the lines of INFO and its like, printable; empty if it is not there.
 std::string value_in(std::string_view info, std::string_view key);
 
 /// Whether a version is older than Redis 6.2.
 bool is_too_old(std::string_view version);
 
-/// The reply to TIME; empty where it is none.
+/// The reply to TIME; empty if it is none.
 std::optional<StoreTime> server_time(const Reply& reply);
 
 /// The mutex that a key belongs to; empty: to none, or not as the key that we look for.
 std::string_view mutex_of(std::string_view key);
 
-/// The reply to a script. Throws Error where the server refuses, or the reply makes no sense.
+/// The reply to a script. Throws Error if the server refuses, or the reply makes no sense.
 engine::LeaseRecord record_in(const Reply& reply, const std::string& mutex);
 
 /// The replies to the script that retrieves and to HGET of the last token. Throws as `record_in`.

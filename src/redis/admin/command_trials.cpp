@@ -67,7 +67,7 @@ bool is_about_names(std::string_view text) {
          text.find("channel") != std::string_view::npos;
 }
 
-/// True where the server would refuse the store, too; the others are answers to odd commands.
+/// True if the server would refuse the store, too; the others are answers to odd commands.
 bool stops_the_store(Code code) {
   switch (code) {
     case Code::cluster_down:

@@ -186,7 +186,7 @@ class Examination {
     add(Weight::note, fmt::format("the cluster has {} masters", masters.size()));
   }
 
-  /// As the first says that answers; empty where this user may not ask.
+  /// As the first says that answers; empty if this user may not ask.
   std::string cluster_state(const std::vector<Endpoint>& masters) {
     for (const Endpoint& master : masters) {
       try {

@@ -29,7 +29,7 @@ using engine::MutexEntry;
 /// How many mutexes are asked about at a time.
 constexpr std::size_t batch_size = 200;
 
-/// How often an eviction follows an owner that acquires anew meanwhile.
+/// How often an eviction is repeated if the mutex is acquired again meanwhile.
 constexpr int most_tries = 20;
 
 /// The replies to `look_at`.
@@ -145,7 +145,7 @@ class RedisAdmin final : public engine::StoreAdmin {
       const auto replies = console_.ask(master, commands, batch.size() * look_replies);
       for (std::size_t i = 0; i < batch.size(); ++i) {
         const auto answer = std::span{replies}.subspan(i * look_replies).first<look_replies>();
-        // A key that is no mutex must not hide the others.
+        // A key that is not a mutex must not hide the others.
         if (is_error(answer[0], ServerError::Code::wrong_type)) continue;
         // Of a slot that is moving, and after a SCRIPT FLUSH, once more and alone.
         const bool again = answer[0].is(Reply::Type::error) &&

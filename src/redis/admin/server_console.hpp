@@ -21,13 +21,13 @@ namespace simba::redis {
 /// Commands to the servers of a store, one after another and blocking, for tools. Connects when it
 /// has to.
 ///
-/// What a server answers is a Reply, also where it refuses. Throws Error where no answer comes,
+/// The answer of a server is a Reply, even if it is an error. Throws Error if no answer arrives,
 /// after the connect and the command time-out at most.
 ///
 /// Threads: used by one thread at a time.
 class ServerConsole {
  public:
-  /// Throws InvalidArgumentError where an option is out of bounds.
+  /// Throws InvalidArgumentError if an option is out of bounds.
   ServerConsole(const RedisOptions& options, const std::shared_ptr<const Runtime>& runtime);
   ~ServerConsole();
   ServerConsole(const ServerConsole&) = delete;

@@ -31,7 +31,7 @@ class ConnectionOpener : public std::enable_shared_from_this<ConnectionOpener> {
                    std::shared_ptr<const ConnectionSettings> settings, LocalTime deadline,
                    Handler handler);
 
-  /// Throws Error (configuration) where the settings of TLS are wrong.
+  /// Throws Error (configuration) if the settings of TLS are wrong.
   void start();
 
   /// No answer comes any more.

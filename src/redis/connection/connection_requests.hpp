@@ -25,7 +25,7 @@ class ConnectionRequests {
     std::uint64_t begin = 0;  ///< how many bytes were sent, or are to be, before its first
   };
 
-  /// True where no answer is waited for and nothing is to be written.
+  /// True if no answer is waited for and nothing is to be written.
   bool idle() const noexcept { return waiting_.empty() && unwritten().empty(); }
 
   /// Takes a request; with 0 replies only its bytes.

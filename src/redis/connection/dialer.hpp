@@ -17,7 +17,7 @@ using OpenConnection = std::function<std::shared_ptr<Connection>(
 
 using EndpointHandler = std::function<void(const std::variant<Endpoint, Error>&)>;
 
-/// Says where the server to connect to is, each time anew.
+/// Finds the server to connect to, for each connection.
 ///
 /// Threads: `find` is called on the loop's thread and answers there, inside the call or later,
 /// exactly once, unless the loop ends first.

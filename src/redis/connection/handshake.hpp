@@ -20,7 +20,7 @@ class Handshake {
   /// The commands to send.
   std::string commands() const;
 
-  /// Takes the next reply. Throws Error where the server refuses us, is of no use, or answers
+  /// Takes the next reply. Throws Error if the server refuses us, is of no use, or answers
   /// something that is no answer to what was asked. No message shows the password.
   void take(const Reply& reply);
 

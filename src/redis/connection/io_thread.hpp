@@ -21,7 +21,7 @@ namespace simba::redis {
 /// the parent's.
 class IoThread {
  public:
-  /// `name` names the thread, in at most 15 bytes. Throws std::system_error where the system gives
+  /// `name` names the thread, in at most 15 bytes. Throws std::system_error if the system gives
   /// no thread.
   IoThread(const std::string& name, std::shared_ptr<const detail::ThreadGroup> group,
            std::shared_ptr<Logger> log);

@@ -41,7 +41,7 @@ struct Resolver::Lookup {
   Lookup(const Lookup&) = delete;
   Lookup& operator=(const Lookup&) = delete;
 
-  /// True where the host is an address itself.
+  /// True if the host is an address itself.
   bool is_numeric() {
     hints.ai_flags |= AI_NUMERICHOST;
     const int failed =
@@ -151,7 +151,7 @@ void Resolver::look_later() {
 void Resolver::look() {
   const int state = ::gai_error(&lookup_->request);
   if (state == EAI_INPROGRESS) {
-    look_later();  // also when cancelled: it is freed when it is over
+    look_later();  // even if cancelled: it is freed when it is over
     return;
   }
   answer(state == 0 ? lookup_->result() : Addresses{lookup_->failure(state)});

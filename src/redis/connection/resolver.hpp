@@ -55,7 +55,7 @@ class Resolver : public std::enable_shared_from_this<Resolver> {
   std::unique_ptr<Lookup> lookup_;
 };
 
-/// The address of a Unix socket. Throws Error (configuration) where the path is too long.
+/// The address of a Unix socket. Throws Error (configuration) if the path is too long.
 Address unix_address(const std::string& path);
 
 }  // namespace simba::redis

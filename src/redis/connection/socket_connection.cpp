@@ -16,7 +16,7 @@
 // opening  First the way to the server (ConnectionOpener), then the log-in (Handshake). What is
 //          sent meanwhile waits. It may be refused, break, be answered by something that is no
 //          Redis, or take longer than the connect time-out: closed, nothing was sent.
-// ready    The server may close, break off within a reply, send what is no RESP or what nobody
+// ready    The server may close, break off within a reply, send what is not RESP or what nobody
 //          asked for, stop reading (what is to be written waits) or stop answering (the timer looks
 //          at the oldest request): closed; the outcome of what was sent is unknown.
 // closed   Seen by `send` at once. The loop then frees the socket, answers what is left, and tells
@@ -209,7 +209,7 @@ void SocketConnection::on_bytes() {
   read();
 }
 
-/// False where the connection is closed.
+/// False if the connection is closed.
 bool SocketConnection::handle(Reply reply) {
   std::unique_lock lock{mutex_};
   if (state_ == State::closed) return false;
@@ -287,7 +287,7 @@ void SocketConnection::on_written(const asio::error_code& error) {
   flush();
 }
 
-/// Lets the timer run while there is something to do. It is not armed anew for each request: when
+/// Lets the timer run while there is something to do. It is not rearmed for each request: when
 /// it is due it looks at the oldest.
 void SocketConnection::watch() {
   LocalTime since = BootClock::now();

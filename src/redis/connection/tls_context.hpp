@@ -15,7 +15,7 @@ namespace simba::redis {
 std::shared_ptr<asio::ssl::context> make_tls_context(const TlsOptions& options);
 
 /// Tells one connection whom it talks to: `host` is what the server's certificate must name where
-/// `mode` is verify. Throws Error (configuration) where OpenSSL does not take it.
+/// `mode` is verify. Throws Error (configuration) if OpenSSL does not take it.
 void expect_host(SSL& ssl, TlsMode mode, const std::string& host);
 
 /// Why the certificate of the server was refused; empty: it was not.

@@ -32,7 +32,7 @@ class Transport {
   Transport(asio::io_context& io, std::shared_ptr<asio::ssl::context> tls)
       : tls_context_{std::move(tls)}, socket_{io} {}
 
-  /// Begins to connect: handler(error_code). Throws Error (unavailable) where there is no socket.
+  /// Begins to connect: handler(error_code). Throws Error (unavailable) if there is no socket.
   template <typename Handler>
   void connect(const Address& address, Handler handler) {
     make_socket(address);
@@ -78,7 +78,7 @@ class Transport {
   /// Threads: any, but not while close() runs.
   std::size_t try_write(std::string_view bytes, asio::error_code& error) noexcept;
 
-  /// True where a socket on this host was connected to itself, as can happen where nobody listens.
+  /// True if a socket on this host was connected to itself, as can happen where nobody listens.
   bool met_itself() const;
 
   /// Why the certificate of the server was refused; empty: it was not.

@@ -1,4 +1,4 @@
--- Begins the lease anew if the contender is the owner, and no namesake of it. With an empty id it only
+-- Restarts the lease if the contender is the owner, and not a namesake of it. With an empty id it only
 -- tells who is.
 -- ARGV: id, ttl, transition, instance
 --

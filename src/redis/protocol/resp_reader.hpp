@@ -11,7 +11,7 @@ namespace simba::redis {
 
 /// What one reply may take up. More is a server that is broken or hostile.
 struct RespLimits {
-  std::size_t bytes = 8U << 20U;     ///< as it comes over the wire
+  std::size_t bytes = 8U << 20U;     ///< on the wire
   std::size_t elements = 1U << 17U;  ///< of all its arrays together
 };
 
@@ -30,7 +30,7 @@ class RespReader {
   /// that until it gives nothing before feeding more.
   void feed(std::string_view bytes);
 
-  /// The next whole reply, if it has come. Throws Error (internal) where the bytes are no RESP or
+  /// The next whole reply, if it has come. Throws Error (internal) if the bytes are no RESP or
   /// pass a limit; the connection must then be closed, and every later call throws again.
   std::optional<Reply> next();
 

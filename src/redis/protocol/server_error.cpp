@@ -117,7 +117,7 @@ std::optional<Number> parse_number(std::string_view text) noexcept {
   return value;
 }
 
-/// Reads "MOVED 3999 127.0.0.1:6381". False where it is something else.
+/// Reads "MOVED 3999 127.0.0.1:6381". False if it is something else.
 bool read_redirection(std::string_view text, ServerError& error) {
   constexpr std::uint16_t slots = 16'384;
   text.remove_prefix(std::min(text.size(), first_word(text).size() + 1));

@@ -49,8 +49,8 @@ ServerError parse_server_error(std::string_view text);
 /// server, e.g. "Redis at 127.0.0.1:6379".
 Error to_error(const ServerError& error, std::string_view where);
 
-/// True where the connection is of no use after it: another server, or another log-in, is needed.
-/// A missing permission is no such case: a change of the ACL holds for connections that are there.
+/// True if the connection is of no use after it: another server, or another log-in, is needed.
+/// Not for a missing permission: a change of the ACL also applies to open connections.
 bool ends_connection(ServerError::Code code) noexcept;
 
 }  // namespace simba::redis

@@ -10,7 +10,7 @@
 namespace simba::redis {
 namespace {
 
-/// A cluster that changes refers us again and again; its map is not asked for more often.
+/// A cluster that changes redirects often; its map is not requested more often than this.
 constexpr std::chrono::milliseconds refresh_pause{100};
 
 }  // namespace

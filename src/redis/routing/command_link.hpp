@@ -15,7 +15,7 @@
 namespace simba::redis {
 
 /// The way to one server for commands: a connection that is made when the first request needs it,
-/// and made anew when the next request after a break does. After a failure requests fail at once
+/// and opened again when the next request after a break does. After a failure requests fail at once
 /// for a while, which doubles.
 ///
 /// Threads: every function may be called from any thread. Handlers are called with no lock held,
@@ -28,8 +28,8 @@ class CommandLink : public std::enable_shared_from_this<CommandLink> {
   /// As `Connection::send`.
   void send(std::string commands, std::size_t replies, RepliesHandler handler);
 
-  /// Leaves the server, e.g. because it is no longer a master, also while it is being connected to.
-  /// The next request, or one that waits, finds one anew.
+  /// Leaves the server, e.g. because it is no longer a master, even while connecting to it.
+  /// The next request, or one that waits, finds one again.
   void leave();
 
   /// Answers what is under way, and everything that still comes, with an error.

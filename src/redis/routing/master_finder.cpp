@@ -15,7 +15,7 @@
 namespace simba::redis {
 namespace {
 
-/// The address in the answer of a sentinel; empty where it is none.
+/// The address in the answer of a sentinel; empty if it is none.
 std::optional<Endpoint> address_in(const Reply& reply) {
   if (!reply.is(Reply::Type::array) || reply.elements.size() != 2) return std::nullopt;
   const Reply& host = reply.elements[0];

@@ -37,7 +37,7 @@ class Node {
   /// before the first request.
   void on_connected(std::function<void()> told);
 
-  /// Leaves the server for one that is found anew.
+  /// Leaves the server and finds one again.
   void leave();
   void close();
 

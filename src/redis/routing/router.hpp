@@ -23,7 +23,7 @@ class Router {
   /// Where to ask about a mutex whose key is in `slot`. Never empty.
   virtual std::shared_ptr<Node> node_for(std::uint16_t slot) = 0;
 
-  /// The server that another one has referred us to; empty where that cannot be.
+  /// The server that another one has referred us to; empty if that cannot be.
   virtual std::shared_ptr<Node> node_at(const Endpoint& endpoint) = 0;
 
   /// A server says that the slot is at `endpoint` now.

@@ -73,7 +73,7 @@ class SentinelWatch : public std::enable_shared_from_this<SentinelWatch> {
 };
 
 /// The new master in the message of a sentinel, "<name> <old host> <old port> <host> <port>"; empty
-/// where it is of another master or is no such message.
+/// if it is about another master or is not such a message.
 std::optional<Endpoint> parse_switch(std::string_view payload, std::string_view master_name);
 
 }  // namespace simba::redis

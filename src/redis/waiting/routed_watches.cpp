@@ -29,7 +29,7 @@ class RoutedWatches::Routed {
   }
 
  private:
-  /// False where it listens at the right node already.
+  /// False if it listens at the right node already.
   bool follow_once() {
     const auto node = router_->node_for(slot_);
     {

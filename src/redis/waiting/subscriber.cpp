@@ -201,7 +201,7 @@ void Subscriber::failed(std::uint64_t attempt, const Error& error) {
     const LocalTime now = dialer_.runtime->clock->now();
     const std::lock_guard lock{mutex_};
     if (attempt != attempt_) return;
-    // Who breaks again and again is tried less and less often, and told of once.
+    // A connection that keeps breaking is retried less and less often, and logged once.
     if (ready_ && now - ready_at_ >= steady) gate_.succeeded();
     connection = hang_up();
     news = gate_.failed(error, now) && !subscriptions_.empty();

@@ -20,7 +20,7 @@
 namespace simba::redis {
 
 /// The way to one server for messages: a connection that is made when the first one waits or
-/// observes, and kept, and made anew, as long as someone does.
+/// observes, and kept, and reopened, as long as someone does.
 ///
 /// Threads: every function may be called from any thread. Notices are delivered with no lock held,
 /// on the loop's thread or inside `watch`.
@@ -48,7 +48,7 @@ class Subscriber : public std::enable_shared_from_this<Subscriber> {
   /// Moves on to `endpoint` if that is not where it is: commands go there now.
   void follow(const Endpoint& endpoint);
 
-  /// Finds a server anew.
+  /// Finds a server again.
   void leave();
 
   /// Ends the connection. Nobody is told of anything any more.

@@ -56,7 +56,7 @@ class Subscriptions {
   struct Effects {
     std::string commands{};               ///< to be sent as they are
     std::vector<std::string> warnings{};  ///< for the log
-    std::optional<Error> refused{};       ///< the connection is of no use: to be made anew
+    std::optional<Error> refused{};       ///< the connection is unusable: open another
     std::vector<Unclaimed> unclaimed{};   ///< to be given back
     std::vector<Delivery> deliveries{};   ///< to be called with no lock held
   };

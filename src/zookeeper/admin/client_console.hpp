@@ -20,7 +20,7 @@ struct NodeAnswer {
 
 /// Requests to ZooKeeper, blocking, for tools. Begins a session when the first comes.
 ///
-/// Throws Error of kind `unavailable` where there is no session in time, `timeout` where no answer
+/// Throws Error of kind `unavailable` if there is no session in time, `timeout` where no answer
 /// comes, and what the session failed with.
 ///
 /// Threads: used by one thread at a time.

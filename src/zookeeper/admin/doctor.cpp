@@ -50,7 +50,7 @@ class Examination {
             settings_.session_timeout.count(), session.timeout.count()));
   }
 
-  /// By words of four letters, which go unencrypted only.
+  /// By four-letter commands, which are always unencrypted.
   void check_servers() {
     if (settings_.tls.mode != TlsMode::off) return;
     const auto servers = places_in(hosts_for_library(settings_.hosts));

@@ -26,7 +26,7 @@ struct FourLetterAnswer {
   std::string text{};
 };
 
-/// What a server answers to one of ZooKeeper's words of four letters, such as "srvr". Waits for
+/// A server's answer to one of ZooKeeper's four-letter commands, such as "srvr". Waits for
 /// `span` at most, but for a name server.
 FourLetterAnswer ask_four_letter_word(const ServerPlace& server, std::string_view word,
                                       std::chrono::milliseconds span);

@@ -26,7 +26,7 @@ using engine::MutexEntry;
 /// How many mutexes are asked about at a time.
 constexpr std::size_t batch_size = 500;
 
-/// How often an owner is looked for anew that was gone before it could be looked at.
+/// How often to look again for an owner that disappears before it can be read.
 constexpr int most_tries = 20;
 
 /// The owner's node of a mutex, with what it says.

@@ -9,7 +9,7 @@
 
 namespace simba::zookeeper {
 
-/// Throws Error where the ZooKeeper library that this was built with cannot do what is asked: of
+/// Throws Error if the ZooKeeper library that this was built with cannot do what is asked: of
 /// kind `unsupported`, or of kind `configuration` where a file is missing that it needs.
 void check_tls(const TlsOptions& tls);
 
@@ -18,7 +18,7 @@ void check_tls(const TlsOptions& tls);
 /// when there is nothing of it to do. `wait_until_closed` waits at most for the connection time-out
 /// and five seconds; a look-up that takes longer is left to its thread, with a warning.
 ///
-/// `connect` throws std::system_error where the system gives no thread.
+/// `connect` throws std::system_error if the system gives no thread.
 std::shared_ptr<Connector> make_c_connector(const Settings& settings,
                                             std::shared_ptr<const Runtime> runtime);
 

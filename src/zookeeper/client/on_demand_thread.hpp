@@ -22,7 +22,7 @@ class OnDemandThread {
   OnDemandThread(const OnDemandThread&) = delete;
   OnDemandThread& operator=(const OnDemandThread&) = delete;
 
-  /// Throws std::system_error where the system gives no thread; then the job waits for the next
+  /// Throws std::system_error if no thread can be started; then the job waits for the next
   /// call.
   void post(std::function<void()> job);
 

@@ -36,7 +36,7 @@ class LatchHost {
 ///
 /// Of the node:      none --> creating --> there --> removing --> (over)
 ///                              |   ^
-///         answer lost          v   | found, or made anew
+///         answer lost          v   | found, or made again
 ///                            in_doubt
 /// Of the place:     unknown (a look is under way) --> waiting for the one before it, or leading.
 ///

@@ -115,7 +115,7 @@ bool MutexQueues::close() {
 
 // ---- requests -----------------------------------------------------------------------------------
 
-// The first ones come before there is a session, which is no reason to fail them.
+// The first ones come before there is a session, which must not fail them.
 void MutexQueues::when_connected(std::function<void()> task) {
   session_->need();
   if (session_->worth_waiting_for()) {
@@ -137,8 +137,8 @@ void MutexQueues::acquire_now(const LeaseRequest& request, const AnswerHandler& 
   const std::string path = path_of(request);
   auto latch = find(path, request.contender_id);
   if (latch && latch->granted()) {
-    // Its contender has lost it by its own account and wants to own anew: with a greater token, so
-    // with another node. Should it believe in the old one all the same, it hears of its end.
+    // Its contender has lost it by its own account and wants to own it again: with a greater token,
+    // so with another node. Should it believe in the old one all the same, it hears of its end.
     tell(path, request.contender_id, Notice{.kind = Notice::Kind::revoked});
     make_leave(latch, [](const LeaseAnswer&) {});
     latch.reset();
@@ -447,7 +447,7 @@ void MutexQueues::fail_looks() {
   for (const auto& [look, handler] : std::exchange(looks_, {})) handler(error);
 }
 
-// As Curator does: whoever leads leads no more, and will queue up anew.
+// As Curator does: an owner steps down, and will queue up again.
 void MutexQueues::step_down() {
   for (const auto& latch : all_latches()) {
     if (!latch->granted() || find(latch->mutex_path(), latch->contender_id()) != latch) continue;

@@ -9,7 +9,7 @@
 
 namespace simba::zookeeper {
 
-/// Throws InvalidArgumentError, saying why, where `name` cannot be the name of one node. `what`
+/// Throws InvalidArgumentError, saying why, if `name` cannot be the name of one node. `what`
 /// names the value in the message, e.g. "mutex name".
 void check_node_name(std::string_view what, std::string_view name);
 
@@ -17,7 +17,7 @@ void check_node_name(std::string_view what, std::string_view name);
 /// The uuid finds the node again when the answer to its creation got lost.
 std::string protective_prefix(Random& random);
 
-/// What orders the contenders of a mutex: that which follows the last `latch-`. Empty where the
+/// What orders the contenders of a mutex: that which follows the last `latch-`. Empty if the
 /// node is no contender's.
 std::optional<std::string_view> sequence_of(std::string_view name) noexcept;
 
