@@ -10,10 +10,9 @@ namespace simba::engine {
 
 class LeaseContention;
 
-/// What a factory and its services hold in common. While one of them is there, a mutex that the
-/// store has not taken back yet is given back in the background. When the last is gone, what is
-/// still under way is given up and the store detached from, before that destructor returns: nothing
-/// of theirs keeps a thread any more.
+/// Shared by a factory and its services. While one of them exists, unconfirmed releases are retried
+/// in the background. When the last one is destroyed, pending releases are given up and the store
+/// is detached before that destructor returns, so that no thread is left behind.
 ///
 /// Threads: may be used from any thread at the same time.
 class Attachment {

@@ -72,18 +72,19 @@ struct Actions {
   bool settled = false;  ///< stopped, and the store has nothing more to do for us
 };
 
-/// The contention protocol of one contender, without threads, clock or I/O: every step is told the
-/// time and answers with what is to be done.
+/// The contention protocol of one contender, without threads, clock or I/O: every step is given the
+/// time and returns the actions to perform.
 ///
 /// Threads: steps must not overlap.
 ///
-/// The rule of safety that it keeps: a lease counts from before the request was sent, less margin
+/// Its safety rule: a lease counts from before the request was sent, less margin
 /// and drift, and every step first checks that deadline. An error or a missing answer is unknown,
 /// not lost. A release goes out only after the contender's callbacks are over.
 ///
-/// Namesakes: a mutex that is owned under our id by another is taken over, since that one may be a
-/// life of ours that has crashed. An owner that is taken over so stays out: the two would take
-/// turns for ever. So does a waiter that may not take over, when its namesake outlives its lease.
+/// Namesakes: a mutex that another process owns under our id is taken over, since that process may
+/// be an earlier one of ours that has crashed. An owner that is taken over this way does not
+/// contend again: the two would take turns forever. Neither does a waiter that may not take over
+/// and whose namesake outlives its lease.
 class ContentionMachine {
  public:
   enum class Phase {
@@ -92,7 +93,7 @@ class ContentionMachine {
     owning,      ///< holds the lease and renews it
     draining,    ///< `on_released` runs; still renews when stopped, no longer after a loss
     expiring,    ///< stopped, and told not to give back what is held: it runs out
-    lapsed,      ///< stays out: lost, and told so, or its id is used by another
+    lapsed,      ///< does not contend: AfterLoss::stay_out, or another process uses its id
     releasing,   ///< gives back what the store may have under our name
   };
 

@@ -13,7 +13,7 @@ namespace simba::engine {
 /// down to its half.
 std::chrono::nanoseconds retry_pause(int failures, const ContentionPlan& plan, Random& random);
 
-/// The error of a request that was not answered within the request time-out.
+/// The error of a request that was not answered within the request timeout.
 Error no_answer(std::string_view request, const ContentionPlan& plan);
 
 }  // namespace simba::engine

@@ -15,8 +15,8 @@ struct HostPort {
   friend bool operator==(const HostPort&, const HostPort&) = default;
 };
 
-/// Reads `h1,h2:6379,[::1]:6379`. Throws Error of kind `configuration`; its text has nothing of
-/// what was given, which may be a password in the wrong place.
+/// Parses `h1,h2:6379,[::1]:6379`. Throws Error of kind `configuration`; its text quotes nothing
+/// but a numeric port, since the rest may be a password in the wrong place.
 std::vector<HostPort> parse_hosts(std::string_view text);
 
 /// The same in words that `parse_hosts` reads; a host without a port gets this one.

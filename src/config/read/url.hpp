@@ -39,8 +39,8 @@ struct Url {
 /// In lower case and without a `jdbc:` before it; nothing where the text does not begin with one.
 std::optional<std::string> scheme_of(std::string_view text);
 
-/// Throws Error of kind `configuration`; its text has nothing of the URL, since what is not
-/// understood may be a password.
+/// Throws Error of kind `configuration`; its text quotes nothing of the URL but a numeric port,
+/// since the rest may be a password.
 Url parse_url(std::string_view text, UrlForm form);
 
 /// For messages: without password and parameters.

@@ -5,7 +5,7 @@
 namespace simba::detail {
 
 /// Owns a value and destroys it, but never in a forked child: there its threads do not exist, its
-/// locks may be held by nobody for ever, and its epoll descriptor is still shared with the parent.
+/// locks may stay locked forever, and its epoll descriptor is still shared with the parent.
 /// So the child leaks it, deliberately. `T` has `bool in_forked_child() const noexcept`.
 template <typename T>
 class LeakedInChild {

@@ -4,9 +4,9 @@
 
 namespace simba::detail {
 
-/// An executor of ours that never waits for a thread: it runs a task at once on the thread that
-/// hands it over, or keeps it for a reason of its own. So it may be entered on any thread, and what
-/// it keeps is not to be run by others.
+/// An internal executor that never waits for a thread: it runs a task immediately on the thread
+/// that submits it, or keeps it. So it may be called on any thread, and nobody else may run what it
+/// keeps.
 class PromptExecutor : public Executor {};
 
 }  // namespace simba::detail

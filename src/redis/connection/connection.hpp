@@ -31,7 +31,7 @@ struct ConnectionSettings {
   /// Texts that are loaded (SCRIPT LOAD) while the connection is made.
   std::vector<std::string> scripts{};
 
-  /// Refuses a server that is not a master (ROLE), with an error that passes.
+  /// Rejects a server that is not a master (ROLE), with a transient error.
   bool masters_only = false;
 };
 
