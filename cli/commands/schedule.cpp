@@ -70,9 +70,8 @@ class Worker {
                                      .sender = [this] { return sender_.load(); }});
       if (drains && end.child.killed && !end.child.survivors) {
         killed_ =
-            service.lease_left() == 0s ? "its lease was over before CMD was, which was killed"
-            : end.child.unguarded
-                ? "the guardian process of CMD was killed, and CMD with it"
+            service.lease_left() == 0s
+                ? "its lease was over before CMD was, which was killed"
                 : fmt::format("CMD had not ended {} after TERM and was killed", to_text(drain_));
       }
       if (end.child.survivors) survivors_ = true;

@@ -23,6 +23,12 @@ struct CliSchedule : support::CliTest {
     return line("schedule", options);
   }
 
+  /// A lease that is over after 6 s: a machine that is busy does not lose it so soon.
+  static Words with_lease(Words options) {
+    options.insert(options.end(), {"--ttl", "4s", "--transition", "2s"});
+    return options;
+  }
+
   static bool has_run(const CliProgram& program, long times) {
     return eventually([&] {
       const std::string text = program.out();
@@ -108,14 +114,15 @@ TEST_F(CliSchedule, TheCommandMayTakeLongerThanTheLeaseToTidyUpAndNobodyElseRuns
 
 TEST_F(CliSchedule, WhenTheCommandHasToBeKilledAnotherRunsItOnlyOnceTheLeaseHasRunOut) {
   CliProgram first{schedule("trap '' TERM; echo cmd $$; while :; do sleep 0.01; done",
-                            with_short_lease({"--id", "first", "--drain", "100ms"}))};
+                            with_lease({"--id", "first", "--drain", "100ms"}))};
   const pid_t command = first.number("cmd");
-  CliProgram second{schedule("echo run", with_short_lease({"--json"}))};
+  CliProgram second{schedule("echo run", with_lease({"--json"}))};
   ASSERT_TRUE(second.notes("following"));
   first.signal(SIGTERM);
   ASSERT_TRUE(first.notes(
       "simba: mutex \"m\" is not given back: CMD had not ended 100 ms after TERM and was "
-      "killed; its lease runs out in "));
+      "killed; its lease runs out in "))
+      << first.err();
   EXPECT_FALSE(support::is_alive(command));
   EXPECT_EQ(owner(), "first");
   EXPECT_EQ(first.wait(), 79) << first.err();
@@ -186,7 +193,7 @@ struct CliScheduleAndAnotherUser : CliSchedule {
 
   /// `text` runs the process of another user by `they`; it prints its number after "theirs".
   Words limited(const std::string& text, Words options) const {
-    options = with_short_lease(options);
+    options = with_lease(options);
     options.insert(options.end(), {"--every", "1h", "--", "sh", "-c",
                                    "they() { exec setpriv --reuid=65534 --clear-groups sh -c "
                                    "'echo theirs $$; exec sleep 600'; }; " +
@@ -206,7 +213,8 @@ TEST_F(CliScheduleAndAnotherUser, WhatCanNotBeKilledKeepsTheMutexFromBeingGivenB
   program.signal(SIGTERM);
   ASSERT_TRUE(
       program.notes("mutex \"m\" is not given back: processes of CMD that belong to another "
-                    "user still run; its lease runs out in "));
+                    "user still run; its lease runs out in "))
+      << program.err();
   EXPECT_EQ(owner(), "first");
   EXPECT_EQ(program.wait(), 79) << program.err();
   EXPECT_TRUE(support::is_alive(theirs));
