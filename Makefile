@@ -2,12 +2,13 @@
 # drives a tool that uses all cores by itself.
 .NOTPARALLEL:
 .DEFAULT_GOAL := help
-# Most tests wait more than they compute.
-TEST_JOBS ?= $(shell expr 2 \* $$(nproc))
-# What the sanitizers run; SANITIZED= runs all.
+# Most tests wait more than they compute; those that compute say so (PROCESSORS, nice).
+TEST_JOBS ?= $(shell expr 4 \* $$(nproc))
+# What the sanitizers run; SANITIZED= runs all. It computes more.
+SANITIZED_JOBS ?= $(shell expr 2 \* $$(nproc))
 SANITIZED ?= -L 'unit|contract|sim|chaos'
 
-.PHONY: help setup servers build run test lint format asan tsan coverage fuzz sim chaos soak \
+.PHONY: help setup servers build run test check lint format asan tsan coverage fuzz sim chaos soak \
   reliability bench compat clean
 
 help: ## Show this list
@@ -29,6 +30,14 @@ run: setup ## Watch several processes elect a leader, and another take over
 test: servers build ## Run all tests, among them 1,000 hours of simulation
 	@scripts/test.sh --preset dev --parallel $(TEST_JOBS)
 
+check: setup ## Before each commit: unit tests, contract on memory and SQLite, lint of changes
+	@scripts/build.sh dev --target simba-unit-tests --target simba-memory-contract-test \
+	  --target simba-sqlite-contract-test
+	@scripts/test.sh --preset dev --parallel $(TEST_JOBS) -L unit
+	@scripts/test.sh --preset dev --parallel $(TEST_JOBS) -R '^(Memory|Sqlite)Contract'
+	@scripts/setup.sh lint
+	@scripts/lint.sh changed
+
 lint: ## Check words, format, clang-tidy, cppcheck and the headers
 	@scripts/setup.sh build lint
 	@scripts/lint.sh
@@ -39,11 +48,11 @@ format: ## Format all sources in place
 
 asan: servers ## Run unit, contract, sim and chaos tests under AddressSanitizer and UBSan
 	@scripts/build.sh asan
-	@scripts/test.sh --preset asan --parallel $(TEST_JOBS) $(SANITIZED)
+	@scripts/test.sh --preset asan --parallel $(SANITIZED_JOBS) $(SANITIZED)
 
 tsan: servers ## Run unit, contract, sim and chaos tests under ThreadSanitizer
 	@scripts/build.sh tsan
-	@scripts/tsan.sh scripts/test.sh --preset tsan --parallel $(TEST_JOBS) $(SANITIZED)
+	@scripts/tsan.sh scripts/test.sh --preset tsan --parallel $(SANITIZED_JOBS) $(SANITIZED)
 
 coverage: ## Measure line coverage of core and engine; below 95 % fails
 	@scripts/setup.sh build servers coverage

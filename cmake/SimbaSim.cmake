@@ -21,7 +21,7 @@ if(CMAKE_BUILD_TYPE STREQUAL "RelWithDebInfo")
   foreach(part RANGE 1 8)
     math(EXPR first_seed "(${part} - 1) * 500 + 1")
     add_test(NAME Simulation.LongRun${part}
-      COMMAND simba-sim --hours 125 --first-seed ${first_seed})
+      COMMAND nice -n 10 $<TARGET_FILE:simba-sim> --hours 125 --first-seed ${first_seed})
     set_tests_properties(Simulation.LongRun${part} PROPERTIES
       LABELS sim TIMEOUT 600 RESOURCE_LOCK simulation COST 100)
   endforeach()

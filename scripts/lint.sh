@@ -2,6 +2,7 @@
 # Runs every static check, all of them even when one fails. Usage: scripts/lint.sh [check ...]
 # Checks: words format includes headers tidy cppcheck   (default: all of these)
 #         analyze: clang's static analyzer, which takes as long as the others together
+#         changed: format and tidy for the files that differ from the last commit
 set -uo pipefail
 cd "$(dirname "$0")/.."
 jobs=$(nproc)
@@ -54,16 +55,29 @@ check_headers() {
 # the same headers again.
 check_tidy() { clang_tidy '-clang-analyzer-*,-bugprone-suspicious-include'; }
 
+check_changed() {
+  local files sources groups
+  files=$({ git diff --name-only --diff-filter=d HEAD; git ls-files --others --exclude-standard; } |
+    grep -E '\.(cpp|hpp)$')
+  [ -n "$files" ] || { echo "lint: no source file has changed"; return 0; }
+  xargs -r -d '\n' clang-format --dry-run --Werror --style=file <<<"$files" || return 1
+  # A header is checked with the sources that include it, which only the whole run knows.
+  sources=$(grep -E '^(src|cli|testkit|examples)/.*\.cpp$' <<<"$files") || return 0
+  scripts/build.sh tidy --target help >/dev/null || return 1
+  groups=$(grep -lFf <(sed "s|.*|$PWD/&\"|" <<<"$sources") build/tidy/CMakeFiles/*/Unity/*.cxx | paste -sd'|')
+  [ -z "$groups" ] || clang_tidy '-clang-analyzer-*,-bugprone-suspicious-include' "($groups)"
+}
+
 check_analyze() { clang_tidy '-*,clang-analyzer-*'; }
 
-# Usage: clang_tidy <what .clang-tidy does not say of the checks>
+# Usage: clang_tidy <what .clang-tidy does not say of the checks> [pattern of files]
 clang_tidy() {
   local log=build/clang-tidy.log
   scripts/build.sh tidy --target help >/dev/null || return 1  # writes build/tidy/compile_commands.json
   # The database is written for GCC; clang does not know all of its flags. Names of one file hide
   # those of another that is compiled together with it.
   if run-clang-tidy-16 -quiet -j "$jobs" -p build/tidy -checks="$1" \
-    -extra-arg=-Wno-unknown-warning-option -extra-arg=-Wno-shadow "/build/tidy/CMakeFiles/.*/Unity/.*" >"$log" 2>&1; then
+    -extra-arg=-Wno-unknown-warning-option -extra-arg=-Wno-shadow "${2:-/build/tidy/CMakeFiles/.*/Unity/.*}" >"$log" 2>&1; then
     echo "clang-tidy: $(cat build/tidy/CMakeFiles/*/Unity/*.cxx | grep -c '^#include') files are clean"
   else
     # The log is in colour, names each command and counts suppressed warnings.

@@ -14,8 +14,8 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::nanoseconds;
 
-double environment_scale() {
-  const char* value = std::getenv("SIMBA_TEST_SCALE");
+double environment_scale(const char* variable) {
+  const char* value = std::getenv(variable);
   const double scale = value != nullptr ? std::strtod(value, nullptr) : 1.0;
   return scale > 0 ? scale : 1.0;
 }
@@ -51,13 +51,18 @@ std::string Contract::fresh_name() const {
 }
 
 double Contract::scale() const {
-  static const double from_environment = environment_scale();
+  static const double from_environment = environment_scale("SIMBA_TEST_SCALE");
+  return store().scale * from_environment;
+}
+
+double Contract::lease_scale() const {
+  static const double from_environment = environment_scale("SIMBA_TEST_LEASE_SCALE");
   return store().scale * from_environment;
 }
 
 engine::ContentionOptions Contract::lease(int factor) const {
   const auto scaled_ms = [&](milliseconds span) {
-    return std::chrono::duration_cast<milliseconds>(scaled(span));
+    return std::chrono::duration_cast<milliseconds>(span * lease_scale());
   };
   engine::ContentionOptions options;
   options.ttl = scaled_ms(store().ttl * factor);

@@ -101,6 +101,7 @@ class Contract {
 
  private:
   double scale() const;
+  double lease_scale() const;
   engine::ContentionOptions lease(int factor) const;
 
   ContractRun& run_;

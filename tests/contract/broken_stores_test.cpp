@@ -218,7 +218,8 @@ std::pair<int, std::string> run(const std::string& fault, const std::string& fil
   const std::string program = std::filesystem::read_symlink("/proc/self/exe").string();
   const char* const own = std::getenv("SIMBA_TEST_SCALE");
   scale *= own == nullptr ? 1 : std::max(std::atof(own), 1.0);
-  const std::string command = "SIMBA_TEST_SCALE=" + std::to_string(scale) + " '" + program +
+  const std::string command = "SIMBA_TEST_SCALE=" + std::to_string(scale) +
+                              " SIMBA_TEST_LEASE_SCALE=" + std::to_string(scale) + " '" + program +
                               "' --broken=" + fault +
                               " --gtest_color=no '--gtest_filter=" + filter + "' 2>/dev/null";
   FILE* pipe = popen(command.c_str(), "re");

@@ -12,10 +12,22 @@ LocalTime now() {
   return LocalTime{std::chrono::seconds{ts.tv_sec} + std::chrono::nanoseconds{ts.tv_nsec}};
 }
 
-std::chrono::milliseconds scaled(std::chrono::milliseconds span) {
-  const char* scale = std::getenv("SIMBA_TEST_SCALE");
+namespace {
+
+std::chrono::milliseconds scaled_by(const char* variable, std::chrono::milliseconds span) {
+  const char* scale = std::getenv(variable);
   const double factor = scale != nullptr ? std::strtod(scale, nullptr) : 1.0;
   return std::chrono::ceil<std::chrono::milliseconds>(span * (factor > 0 ? factor : 1.0));
+}
+
+}  // namespace
+
+std::chrono::milliseconds scaled(std::chrono::milliseconds span) {
+  return scaled_by("SIMBA_TEST_SCALE", span);
+}
+
+std::chrono::milliseconds scaled_lease(std::chrono::milliseconds span) {
+  return scaled_by("SIMBA_TEST_LEASE_SCALE", span);
 }
 
 bool within(std::chrono::milliseconds limit, const std::function<bool()>& condition) {

@@ -88,8 +88,9 @@ struct StoreUnderTest {
   /// that ends leases only at its own ticks.
   std::chrono::milliseconds end_of_lease{0};
 
-  /// Multiplies every lease, bound and deadline. Raise it for slow stores and machines; the
-  /// environment variable SIMBA_TEST_SCALE multiplies it further.
+  /// Multiplies every lease, bound and deadline. Raise it for a slow store. For a slow machine,
+  /// the environment variable SIMBA_TEST_SCALE multiplies bounds and deadlines once more, and
+  /// SIMBA_TEST_LEASE_SCALE multiplies leases.
   double scale = 1.0;
 };
 

@@ -1,0 +1,155 @@
+// What the admin of a MySQL store finds wrong.
+#include "simba/mysql/mysql_admin.hpp"
+
+#include <string>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "process/admin_checks.hpp"
+#include "process/mysql/console.hpp"
+#include "support/servers.hpp"
+
+namespace simba::admin_test {
+namespace {
+
+using mysql::make_mysql_admin;
+using mysql::MySqlOptions;
+using mysql::test::Console;
+using mysql::test::own_user;
+using testing::Contains;
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+struct MySqlAdmin : testing::Test {
+  engine::StoreReport examine(const MySqlOptions& options) {
+    return make_mysql_admin(options, quiet_runtime())->examine();
+  }
+
+  void init() { make_mysql_admin(own, quiet_runtime())->init(); }
+
+  const MySqlOptions own = mysql::test::own_database();
+  Console console{own};
+};
+
+TEST_F(MySqlAdmin, TellsVersionAndTime) {
+  init();
+  const auto report = examine(own);
+  EXPECT_THAT(report.server, testing::StartsWith("MariaDB 1"));
+  EXPECT_THAT(report.server, testing::Not(HasSubstr("-")));
+  EXPECT_LT(offset_of(report), support::scaled(5s));
+  EXPECT_THAT(problems(report), IsEmpty());
+}
+
+TEST_F(MySqlAdmin, TellsThatTheTableIsMissing) {
+  EXPECT_THAT(problems(examine(own)),
+              ElementsAre(testing::AllOf(HasSubstr(own.database), HasSubstr("run simba init"))));
+}
+
+TEST_F(MySqlAdmin, NamesTheRightsThatAreMissing) {
+  init();
+  const auto reader = own_user(own, "SELECT ON " + own.database + ".simba_mutex");
+  EXPECT_THAT(problems(examine(reader)),
+              ElementsAre(HasSubstr("INSERT command denied"), HasSubstr("UPDATE command denied")));
+  const auto admin = make_mysql_admin(reader, quiet_runtime());
+  EXPECT_THAT(admin->list(), IsEmpty());
+  const auto factory = mysql::make_mysql_factory(own);
+  const Member owner{*factory, "held", "owner-1"};
+  ASSERT_TRUE(owner.contender.wait_for_acquisitions(1, patience));
+  EXPECT_EQ(error_of([&] { admin->evict("held"); }).kind(), ErrorKind::permission);
+  const auto writer = own_user(own, "SELECT, INSERT, UPDATE ON " + own.database + ".simba_mutex");
+  EXPECT_THAT(problems(examine(writer)), IsEmpty());
+  const auto other = own_user(own, "INSERT, UPDATE ON " + own.database + ".simba_mutex");
+  EXPECT_THAT(problems(examine(other)), Contains(HasSubstr("SELECT command denied")));
+  EXPECT_EQ(error_of([&] { make_mysql_admin(other, quiet_runtime())->list(); }).kind(),
+            ErrorKind::permission);
+}
+
+TEST_F(MySqlAdmin, WhoMayNotMakeTheTableIsTold) {
+  const auto user = own_user(own, "SELECT, INSERT, UPDATE ON " + own.database + ".*");
+  EXPECT_EQ(error_of([&] { make_mysql_admin(user, quiet_runtime())->init(); }).kind(),
+            ErrorKind::permission);
+}
+
+TEST_F(MySqlAdmin, FindsColumnsThatAreMissingOrTooNarrow) {
+  console.run(
+      "CREATE TABLE simba_mutex (mutex varchar(20) PRIMARY KEY, ttl_at int, transition_at bigint, "
+      "owner_id varchar(128), version smallint) ENGINE=MyISAM COLLATE utf8mb4_bin");
+  const auto report = examine(own);
+  EXPECT_THAT(problems(report), Contains(HasSubstr("lacks column acquired_at")));
+  EXPECT_THAT(problems(report), Contains(HasSubstr("column ttl_at")));
+  EXPECT_THAT(warnings(report), Contains(HasSubstr("varchar(20)")));
+  EXPECT_THAT(warnings(report), Contains(HasSubstr("column version")));
+  EXPECT_THAT(warnings(report), Contains(HasSubstr("engine MyISAM")));
+}
+
+TEST_F(MySqlAdmin, FindsThatThereIsNoPrimaryKey) {
+  init();
+  console.run("ALTER TABLE simba_mutex DROP PRIMARY KEY");
+  EXPECT_THAT(problems(examine(own)), ElementsAre(HasSubstr("ADD PRIMARY KEY (mutex)")));
+}
+
+TEST_F(MySqlAdmin, WarnsOfACollationThatTakesNamesForEachOther) {
+  mysql::test::make_jvm_table(console);
+  const auto report = examine(own);
+  EXPECT_THAT(problems(report), IsEmpty());
+  EXPECT_THAT(warnings(report), Contains(HasSubstr("collation utf8mb4_general_ci")));
+}
+
+TEST_F(MySqlAdmin, WarnsOfACharacterSetThatIsTooSmall) {
+  init();
+  console.run("ALTER TABLE simba_mutex CONVERT TO CHARACTER SET latin1 COLLATE latin1_bin");
+  EXPECT_THAT(warnings(examine(own)), Contains(HasSubstr("character set latin1")));
+}
+
+TEST_F(MySqlAdmin, AWrongPasswordIsRefusedAndNotShown) {
+  auto options = own;
+  options.password = Secret{"wrong-password-4711"};
+  const auto error = error_of([&] { examine(options); });
+  EXPECT_EQ(error.kind(), ErrorKind::authentication);
+  EXPECT_THAT(error.what(), testing::Not(HasSubstr("4711")));
+}
+
+TEST(MySqlAdminOutage, IsToldInTimeAndOverWhenTheServerIsBack) {
+  support::MariaDbServer server{
+      support::Tls::off,
+      {"--innodb-flush-log-at-trx-commit=2", "--log-bin=binlog", "--sync-binlog=0"}};
+  const auto options = mysql::test::options_of(server.location());
+  const auto admin = make_mysql_admin(options, quiet_runtime());
+  admin->init();
+  EXPECT_THAT(admin->list(), IsEmpty());
+  EXPECT_THAT(
+      warnings(admin->examine()),
+      ElementsAre(HasSubstr("innodb_flush_log_at_trx_commit is 2"), HasSubstr("sync_binlog is 0")));
+  server.stop();
+  expect_outage_is_told(*admin, 10s, server.location().password);
+  server.start();
+  EXPECT_THAT(admin->list(), IsEmpty());
+  expect_silence_is_told(*admin, 15s, server);
+}
+
+TEST(MySqlAdminReadOnly, IsAProblem) {
+  support::MariaDbServer server;
+  const auto options = mysql::test::options_of(server.location());
+  make_mysql_admin(options, quiet_runtime())->init();
+  Console{options}.run("SET GLOBAL read_only=1");
+  const auto user = own_user(options, "SELECT, INSERT, UPDATE ON " + options.database + ".*");
+  EXPECT_THAT(problems(make_mysql_admin(user, quiet_runtime())->examine()),
+              ElementsAre(HasSubstr("read-only")));
+}
+
+TEST(MySqlAdminOnMySql, TellsVersionAndEvicts) {
+  if (const auto why = support::MySqlServer::missing(); !why.empty()) GTEST_SKIP() << why;
+  const auto options =
+      mysql::test::own_database(mysql::test::options_of(support::mysql_location()));
+  const auto admin = make_mysql_admin(options, quiet_runtime());
+  admin->init();
+  const auto report = admin->examine();
+  EXPECT_THAT(report.server, testing::StartsWith("MySQL 5.7"));
+  EXPECT_THAT(problems(report), IsEmpty());
+  const auto factory = mysql::make_mysql_factory(options);
+  expect_owner_is_seen(*admin, *factory, true);
+}
+
+}  // namespace
+}  // namespace simba::admin_test

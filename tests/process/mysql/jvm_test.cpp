@@ -1,0 +1,140 @@
+#include <cstdint>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "process/mysql/console.hpp"
+#include "simba/testkit/capturing_logger.hpp"
+
+namespace simba::mysql::test {
+namespace {
+
+using sql::Change;
+using sql::Row;
+using ::testing::HasSubstr;
+
+/// A contender of the JVM library: the statements of the protocol, one by one.
+class JvmContender {
+ public:
+  JvmContender(const MySqlOptions& options, std::string id)
+      : console_{options}, id_{std::move(id)} {}
+
+  bool acquire(const std::string& mutex, int ttl = 10'000, int transition = 6'000) {
+    const std::string now = "CAST(UNIX_TIMESTAMP(CURRENT_TIMESTAMP(3)) * 1000 AS UNSIGNED)";
+    try {
+      console_.run(fmt::format("INSERT INTO simba_mutex VALUES ('{}', 0, 0, 0, '', 0)", mutex));
+    } catch (const std::runtime_error&) {  // it exists
+    }
+    return console_.affected(fmt::format(
+               "UPDATE simba_mutex SET acquired_at = {0}, ttl_at = {0} + {1}, transition_at = {0} "
+               "+ "
+               "{1} + {2}, owner_id = '{3}', version = version + 1 WHERE mutex = '{4}' AND "
+               "((transition_at < {0}) OR (owner_id = '{3}' AND transition_at > {0}))",
+               now, ttl, transition, id_, mutex)) == 1;
+  }
+
+  bool release(const std::string& mutex) {
+    return console_.affected(fmt::format(
+               "UPDATE simba_mutex SET acquired_at = 0, ttl_at = 0, transition_at = 0, owner_id = "
+               "'', version = version + 1 WHERE mutex = '{}' AND owner_id = '{}'",
+               mutex, id_)) == 1;
+  }
+
+ private:
+  Console console_;
+  const std::string id_;
+};
+
+class MySqlBesideJvm : public ::testing::Test {
+ protected:
+  MySqlBesideJvm() { make_jvm_table(console); }
+
+  Row acquire(const std::string& mutex, const std::string& id) {
+    return change(*session, Change::acquire, ask(mutex, id));
+  }
+
+  const MySqlOptions options = own_database();
+  Console console{options};
+  JvmContender jvm{options, "0:1@10.0.0.1"};
+  const std::shared_ptr<testkit::CapturingLogger> log =
+      std::make_shared<testkit::CapturingLogger>();
+  Client client{options, log};
+  std::unique_ptr<sql::Session> session;
+
+  void SetUp() override { session = client.connect(); }
+};
+
+TEST_F(MySqlBesideJvm, EachExcludesTheOther) {
+  ASSERT_TRUE(jvm.acquire("m"));
+  const Row theirs = acquire("m", "me");
+  EXPECT_EQ(theirs.owner_id, "0:1@10.0.0.1");
+  EXPECT_GT(theirs.transition_at, theirs.now);
+  EXPECT_LE(theirs.transition_at, theirs.now + 16'000);
+  EXPECT_TRUE(jvm.acquire("m"));  // renews
+  EXPECT_TRUE(jvm.release("m"));
+
+  const Row mine = acquire("m", "me");
+  EXPECT_EQ(mine.owner_id, "me");
+  EXPECT_EQ(mine.version, 4U);
+  EXPECT_FALSE(jvm.acquire("m"));
+  EXPECT_FALSE(jvm.release("m"));
+  EXPECT_EQ(change(*session, Change::guard, ask("m", "me")).version, 5U);
+  change(*session, Change::release, ask("m", "me"));
+  EXPECT_TRUE(jvm.acquire("m"));
+}
+
+TEST_F(MySqlBesideJvm, EachTakesOverWhenTheLeaseOfTheOtherIsOver) {
+  ASSERT_TRUE(jvm.acquire("m", 50, 50));
+  while (acquire("m", "me").owner_id != "me") {
+  }
+  EXPECT_FALSE(jvm.acquire("m"));
+  console.run("UPDATE simba_mutex SET ttl_at = 1, transition_at = 2");
+  EXPECT_TRUE(jvm.acquire("m"));
+  EXPECT_EQ(change(*session, Change::guard, ask("m", "me")).owner_id, "0:1@10.0.0.1");
+}
+
+TEST_F(MySqlBesideJvm, IdsThatTheCollationTakesForEachOtherAreNotTheSameOwner) {
+  const Row mine = acquire("m", "owner");
+  for (const char* other : {"OWNER", "owner ", "\xC3\xB6wner"}) {
+    EXPECT_EQ(acquire("m", other).version, mine.version) << other;
+    EXPECT_EQ(change(*session, Change::guard, ask("m", other)).version, mine.version) << other;
+    EXPECT_EQ(change(*session, Change::release, ask("m", other)).owner_id, "owner") << other;
+  }
+}
+
+TEST_F(MySqlBesideJvm, ANameThatTheCollationTakesForAnotherIsRefusedByName) {
+  acquire("job", "me");
+  for (const char* other : {"JOB", "job ",
+                            "j\xC3\xB6"
+                            "b"}) {
+    const Error error = error_of([&] { acquire(other, "me"); });
+    EXPECT_EQ(error.kind(), ErrorKind::configuration) << error.what();
+    EXPECT_THAT(error.what(), HasSubstr(fmt::format("\"{}\" for \"job\"", other)));
+    EXPECT_THAT(error.what(), HasSubstr("utf8mb4_nopad_bin"));
+    EXPECT_THAT(error.what(), HasSubstr("utf8mb4_general_ci"));
+    EXPECT_EQ(error_of([&] { session->init(other, soon()); }).kind(), ErrorKind::configuration);
+    EXPECT_TRUE(session->look(std::vector<std::string>{other}, soon()).empty());
+    EXPECT_TRUE(session->change(Change::guard, std::vector{ask(other, "me")}, soon()).empty());
+    EXPECT_TRUE(session->change(Change::release, std::vector{ask(other, "me")}, soon()).empty());
+  }
+  EXPECT_EQ(session->look(std::vector<std::string>{"job"}, soon()).at(0).version, 1U);
+}
+
+TEST_F(MySqlBesideJvm, SuchANameDoesNotStopThoseThatGoWithIt) {
+  const std::vector asks{ask("JOB", "me"), ask("job", "you"), ask("other", "me")};
+  const auto rows = session->change(Change::acquire, asks, soon());
+  ASSERT_EQ(rows.size(), 2U);  // one of the first two got the row
+  session->change(Change::acquire, asks, soon());
+  EXPECT_EQ(log->count("takes mutex name"), 1U);
+}
+
+TEST_F(MySqlBesideJvm, ATableOfOlderCharactersHoldsTheNamesThatItCan) {
+  console.run("ALTER TABLE simba_mutex CONVERT TO CHARACTER SET latin1 COLLATE latin1_general_cs");
+  EXPECT_EQ(acquire("schlo\xC3\x9F", "gr\xC3\xBC\xC3\x9F").owner_id, "gr\xC3\xBC\xC3\x9F");
+  EXPECT_EQ(acquire("schlo\xC3\x9F", "gr\xC3\xBC\xC3\x9F").version, 2U);
+  EXPECT_EQ(error_of([&] { acquire("\xF0\x9F\x94\x92", "me"); }).kind(), ErrorKind::configuration);
+  EXPECT_EQ(error_of([&] { acquire("m", "\xF0\x9F\x94\x92"); }).kind(), ErrorKind::configuration);
+}
+
+}  // namespace
+}  // namespace simba::mysql::test

@@ -1,0 +1,240 @@
+// What tools do with a Redis store.
+#include "simba/redis/redis_admin.hpp"
+
+#include <chrono>
+#include <memory>
+#include <string>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "process/admin_checks.hpp"
+#include "process/redis/console.hpp"
+#include "simba/redis/redis_factory.hpp"
+#include "support/servers.hpp"
+
+namespace simba::admin_test {
+namespace {
+
+using redis::make_redis_admin;
+using redis::RedisOptions;
+using redis::test::Console;
+using redis::test::owner_key;
+using testing::Contains;
+using testing::ElementsAre;
+using testing::IsEmpty;
+using testing::Not;
+
+/// Who may do everything.
+RedisOptions as_admin(RedisOptions options) {
+  options.user = "admin";
+  return options;
+}
+
+RedisOptions with_short_lease(RedisOptions options) {
+  options.contention = short_contention();
+  options.runtime = quiet_runtime();
+  return options;
+}
+
+struct RedisAdmin : testing::Test {
+  const support::Location location = support::redis_location();
+  const RedisOptions options = support::redis_options(location);
+  const std::unique_ptr<engine::StoreAdmin> admin =
+      make_redis_admin(as_admin(options), quiet_runtime());
+  Console console{location};
+};
+
+TEST_F(RedisAdmin, ShowsWhoOwnsAMutex) {
+  const auto factory = redis::make_redis_factory(options);
+  expect_owner_is_seen(*admin, *factory, true);
+}
+
+TEST_F(RedisAdmin, EvictsAnOwnerAndTheWaiterGetsTheMutex) {
+  const auto factory = redis::make_redis_factory(with_short_lease(options));
+  const auto other = redis::make_redis_factory(with_short_lease(options));
+  expect_eviction_hands_over(*admin, *factory, *other);
+}
+
+TEST_F(RedisAdmin, LeavesFreeMutexesAlone) {
+  const auto factory = redis::make_redis_factory(options);
+  expect_free_mutexes_stay_free(*admin, *factory);
+}
+
+TEST_F(RedisAdmin, RefusesNamesOutOfBounds) { expect_bad_names_are_refused(*admin); }
+
+TEST_F(RedisAdmin, ListsAThousandMutexes) {
+  const auto store = redis::make_redis_store(options, quiet_runtime());
+  const auto attached = store->attach();
+  expect_thousand_are_listed(*admin, *store);
+}
+
+TEST_F(RedisAdmin, KeepsTheNewestTokenOfAFreeMutex) {
+  const auto factory = redis::make_redis_factory(options);
+  const std::string mutex = unique("token");
+  FencingToken token = 0;
+  {
+    const Member owner{*factory, mutex, "owner-1"};
+    ASSERT_TRUE(owner.contender.wait_for_acquisitions(1, patience));
+    token = owner.contender.tokens().front();
+    EXPECT_EQ(admin->find(mutex).fencing_token, token);
+  }
+  EXPECT_TRUE(support::eventually([&] { return admin->find(mutex).owner_id.empty(); }));
+  EXPECT_EQ(admin->find(mutex).fencing_token, token);
+  const auto all = admin->list();
+  ASSERT_NE(entry_of(all, mutex), nullptr);
+  EXPECT_EQ(entry_of(all, mutex)->fencing_token, token);
+}
+
+TEST_F(RedisAdmin, EvictsAnOwnerOfTheJvmLibrary) {
+  const std::string mutex = unique("jvm");
+  const std::string id = "0:1@2@@odd@10.0.0.1";
+  console.ask({"SET", owner_key(mutex), id, "PX", "60000"});
+  const MutexEntry found = admin->find(mutex);
+  EXPECT_EQ(found.owner_id, id);
+  EXPECT_EQ(found.fencing_token, 0U);
+  EXPECT_GT(found.left, 50s);
+  EXPECT_EQ(admin->evict(mutex).owner_id, id);
+  EXPECT_EQ(console.value({"EXISTS", owner_key(mutex)}), "0");
+}
+
+TEST_F(RedisAdmin, EvictsAKeyThatNeverExpires) {
+  const std::string mutex = unique("hand");
+  console.ask({"SET", owner_key(mutex), "someone"});
+  EXPECT_FALSE(admin->find(mutex).left);
+  EXPECT_EQ(admin->evict(mutex).owner_id, "someone");
+  EXPECT_EQ(admin->find(mutex).owner_id, "");
+}
+
+TEST_F(RedisAdmin, AKeyThatIsNoMutexHidesNoOthers) {
+  const std::string mutex = unique("strange");
+  console.ask({"LPUSH", owner_key(mutex), "x"});
+  EXPECT_EQ(entry_of(admin->list(), mutex), nullptr);
+  EXPECT_NE(error_of([&] { admin->find(mutex); }).kind(), ErrorKind::unavailable);
+  console.ask({"DEL", owner_key(mutex)});
+}
+
+TEST_F(RedisAdmin, NeedsNoPreparation) { EXPECT_THAT(admin->init(), HasSubstr("nothing to do")); }
+
+TEST_F(RedisAdmin, TellsVersionTimeAndWhatIsNotSafe) {
+  const auto report = admin->examine();
+  EXPECT_THAT(report.server, testing::MatchesRegex("Redis [0-9]+\\.[0-9]+\\..*"));
+  EXPECT_LT(offset_of(report), support::scaled(5s));
+  EXPECT_THAT(problems(report), IsEmpty());
+  EXPECT_THAT(warnings(report), ElementsAre(HasSubstr("appendonly")));
+  EXPECT_THAT(notes(report), IsEmpty());
+}
+
+TEST_F(RedisAdmin, LeavesNothingBehind) {
+  admin->examine();
+  EXPECT_EQ(console.value({"EXISTS", "simba:{simba-doctor}"}), "0");
+}
+
+TEST_F(RedisAdmin, SaysWhichRightsToolsNeed) {
+  const auto plain = make_redis_admin(options, quiet_runtime());
+  const auto report = plain->examine();
+  EXPECT_THAT(problems(report), IsEmpty());
+  EXPECT_THAT(notes(report), ElementsAre(HasSubstr("+info"), HasSubstr("+scan")));
+  const Error error = error_of([&] { plain->list(); });
+  EXPECT_EQ(error.kind(), ErrorKind::permission);
+  EXPECT_THAT(error.what(), HasSubstr("+scan"));
+  EXPECT_EQ(plain->find(unique("any")).owner_id, "") << "takes no more rights than the store";
+}
+
+TEST_F(RedisAdmin, NamesTheRightsThatAreMissing) {
+  const std::string user = unique("user");
+  console.ask({"ACL", "SETUSER", user, "on", ">" + location.password, "~simba:*", "&simba:*",
+               "+@all", "-zadd", "-pubsub|numsub", "-unsubscribe"});
+  auto limited = options;
+  limited.user = user;
+  const auto report = make_redis_admin(limited, quiet_runtime())->examine();
+  EXPECT_THAT(problems(report), ElementsAre(HasSubstr("+zadd"), HasSubstr("+pubsub|numsub"),
+                                            HasSubstr("+unsubscribe")));
+  for (const Finding& finding : report.findings) {
+    if (finding.weight == Finding::Weight::problem) {
+      EXPECT_EQ(finding.kind, ErrorKind::permission);
+    }
+  }
+  console.ask({"ACL", "SETUSER", user, "resetkeys", "~other:*", "+@all"});
+  EXPECT_THAT(problems(make_redis_admin(limited, quiet_runtime())->examine()),
+              Contains(HasSubstr("~simba:*")));
+  console.ask({"ACL", "DELUSER", user});
+}
+
+TEST_F(RedisAdmin, AWrongPasswordIsRefusedAndNotShown) {
+  auto wrong = options;
+  wrong.password = Secret{"wrong-password-4711"};
+  const auto other = make_redis_admin(wrong, quiet_runtime());
+  const Error error = error_of([&] { other->examine(); });
+  EXPECT_EQ(error.kind(), ErrorKind::authentication);
+  EXPECT_THAT(error.what(), Not(HasSubstr("4711")));
+}
+
+TEST(RedisAdminOutage, IsToldInTimeAndOverWhenTheServerIsBack) {
+  support::RedisServer server{support::Tls::off,
+                              {"--appendonly", "yes", "--maxmemory-policy", "allkeys-lru"}};
+  const auto admin =
+      make_redis_admin(as_admin(support::redis_options(server.location())), quiet_runtime());
+  EXPECT_THAT(admin->list(), IsEmpty());
+  EXPECT_THAT(warnings(admin->examine()),
+              ElementsAre(HasSubstr("maxmemory-policy"), HasSubstr("appendfsync")));
+  server.stop();
+  expect_outage_is_told(*admin, 10s, server.location().password);
+  server.start();
+  EXPECT_THAT(admin->list(), IsEmpty());
+  expect_silence_is_told(*admin, 15s, server);
+}
+
+TEST(RedisClusterAdmin, SeesAndEvictsOnAllMasters) {
+  const auto location = support::redis_cluster_location();
+  const auto options = support::redis_options(location);
+  const auto admin = make_redis_admin(as_admin(options), quiet_runtime());
+  const auto report = admin->examine();
+  EXPECT_THAT(problems(report), IsEmpty());
+  EXPECT_THAT(notes(report), Contains(HasSubstr("3 masters")));
+
+  const auto factory = redis::make_redis_factory(with_short_lease(options));
+  const auto other = redis::make_redis_factory(with_short_lease(options));
+  expect_owner_is_seen(*admin, *factory, true);
+  expect_eviction_hands_over(*admin, *factory, *other);
+  const auto store = redis::make_redis_store(options, quiet_runtime());
+  const auto attached = store->attach();
+  expect_thousand_are_listed(*admin, *store);
+  EXPECT_THROW(admin->find("}x"), InvalidArgumentError);
+}
+
+TEST(RedisClusterAdmin, FollowsASlotThatMovesAndReportsANodeThatIsGone) {
+  support::RedisClusterServers servers;
+  const auto options = support::redis_options(servers.location());
+  const auto admin = make_redis_admin(as_admin(options), quiet_runtime());
+  const auto factory = redis::make_redis_factory(options);
+  const std::string mutex = unique("moving");
+  const Member owner{*factory, mutex, "owner-1"};
+  ASSERT_TRUE(owner.contender.wait_for_acquisitions(1, patience));
+  EXPECT_EQ(admin->find(mutex).owner_id, "owner-1");
+  const std::string key = owner_key(mutex);
+  const std::size_t to = (servers.node_of(key) + 1) % support::RedisClusterServers::size;
+  servers.move_slot(key, to, [&](int) { EXPECT_EQ(admin->find(mutex).owner_id, "owner-1"); });
+  EXPECT_EQ(admin->evict(mutex).owner_id, "owner-1");
+
+  servers.node(0).kill();
+  EXPECT_EQ(error_of([&] { admin->list(); }).kind(), ErrorKind::unavailable);
+  const auto report = admin->examine();
+  EXPECT_THAT(problems(report), Contains(HasSubstr(std::to_string(servers.node(0).port()))));
+}
+
+TEST(RedisSentinelAdmin, FindsTheMasterAndCountsTheSentinels) {
+  support::RedisSentinelServers servers;
+  auto options = support::redis_options(servers.location());
+  const auto admin = make_redis_admin(as_admin(options), quiet_runtime());
+  EXPECT_THAT(notes(admin->examine()), Contains(HasSubstr("3 of 3 sentinels")));
+  const auto factory = redis::make_redis_factory(options);
+  expect_owner_is_seen(*admin, *factory, true);
+  servers.sentinel(0).kill();
+  const auto report = admin->examine();
+  EXPECT_THAT(problems(report), IsEmpty());
+  EXPECT_THAT(warnings(report), Contains(HasSubstr("2 of 3 sentinels")));
+}
+
+}  // namespace
+}  // namespace simba::admin_test
