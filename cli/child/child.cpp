@@ -17,7 +17,7 @@
 
 #include <fmt/format.h>
 
-#include "cli/child/family.hpp"
+#include "cli/child/descendants.hpp"
 #include "cli/errors.hpp"
 #include "cli/exit_codes.hpp"
 #include "simba/core/clock.hpp"
@@ -100,31 +100,31 @@ int exit_code_of_status(int status) noexcept {
 }
 
 Child::Child(const Program& program, LocalTime lease_end, std::chrono::nanoseconds kill_after,
-             const Child* farewell)
+             const Child* release_hook)
     : name_{program.words.front()},
       kill_after_{kill_after},
-      spared_{farewell == nullptr ? -1 : farewell->guardian_},
-      waits_{program.farewell.has_value()} {
+      spared_{release_hook == nullptr ? -1 : release_hook->guardian_},
+      waits_{program.release_hook.has_value()} {
   // Everything that the guardian needs is made here: after the fork it has system calls only.
   auto words = program.words;
   auto lines = environment_with(program.variables);
   const auto argv = pointers_to(words);
   const auto envp = pointers_to(lines);
   auto lost_variables = program.variables;
-  FarewellPlan farewell_plan;
-  if (program.farewell) {
+  ReleaseHookPlan release_hook_plan;
+  if (program.release_hook) {
     std::erase_if(lost_variables, [&](const auto& pair) {
-      return pair.first == program.farewell->lost_variable.first;
+      return pair.first == program.release_hook->lost_variable.first;
     });
-    lost_variables.push_back(program.farewell->lost_variable);
-    farewell_plan = {.limit = program.farewell->limit,
-                     .done = program.farewell->done.c_str(),
-                     .failed = program.farewell->failed.c_str(),
-                     .killed = program.farewell->killed.c_str()};
+    lost_variables.push_back(program.release_hook->lost_variable);
+    release_hook_plan = {.limit = program.release_hook->limit,
+                         .done = program.release_hook->done.c_str(),
+                         .failed = program.release_hook->failed.c_str(),
+                         .killed = program.release_hook->killed.c_str()};
   }
   auto lost_lines = environment_with(lost_variables);
   const auto lost_envp = pointers_to(lost_lines);
-  farewell_plan.lost_envp = lost_envp.data();
+  release_hook_plan.lost_envp = lost_envp.data();
   const Descriptor input{
       program.input == Program::Input::none ? ::open("/dev/null", O_RDONLY | O_CLOEXEC) : -1};
   // What the guardian leaves behind when it is killed becomes ours.
@@ -154,8 +154,8 @@ Child::Child(const Program& program, LocalTime lease_end, std::chrono::nanosecon
                           .ignores_pipe = program.ignores_pipe,
                           .manager = program.manager,
                           // Its guardian takes us for gone when nobody has this any more.
-                          .kept = farewell == nullptr ? -1 : farewell->channel_,
-                          .farewell = program.farewell ? &farewell_plan : nullptr};
+                          .kept = release_hook == nullptr ? -1 : release_hook->channel_,
+                          .release_hook = program.release_hook ? &release_hook_plan : nullptr};
   guardian_ = ::fork();
   if (guardian_ == 0) run_guardian(plan);
   if (guardian_ < 0) {
@@ -240,13 +240,13 @@ Child::Event Child::end_unguarded() noexcept {
     }
     if (process < 0) break;  // without children there is nothing below us either
     // One by one: the number of the group may be that of a stranger's, now that CMD was reaped.
-    Family family = look_at_family(group_, SIGKILL, spared_);
-    if (!family.known) {
-      family.living = ::kill(-group_, SIGKILL) == 0;
-      family.foreign = !family.living && errno == EPERM;
+    Descendants descendants = look_for_descendants(group_, SIGKILL, spared_);
+    if (!descendants.known) {
+      descendants.living = ::kill(-group_, SIGKILL) == 0;
+      descendants.foreign = !descendants.living && errno == EPERM;
     }
-    event.survivors = family.foreign;
-    if (!family.living) break;
+    event.survivors = descendants.foreign;
+    if (!descendants.living) break;
     ::poll(nullptr, 0, static_cast<int>(look_at_end.count()));
   }
   ended_ = true;

@@ -15,7 +15,7 @@
 namespace simba::cli {
 
 /// That a program is to run at the end of an ownership, however that comes.
-struct Farewell {
+struct ReleaseHook {
   std::pair<std::string, std::string> lost_variable{};  ///< where the mutex is lost already
   std::chrono::milliseconds limit{};                    ///< how long it may run then
   // Lines for standard error when simba is gone.
@@ -31,27 +31,27 @@ struct Program {
   std::vector<std::string> words{};  ///< the program, searched in PATH, and its arguments
   std::vector<std::pair<std::string, std::string>> variables{};  ///< besides our environment
   Input input = Input::ours;
-  int terminal = -1;                   ///< to hand to it; -1: none
-  sigset_t mask{};                     ///< its signal mask
-  bool ignores_pipe = false;           ///< whether it ignores SIGPIPE
-  pid_t manager = 1;                   ///< the service manager
-  std::optional<Farewell> farewell{};  ///< it is waited for; empty: it runs at once
+  int terminal = -1;                          ///< to hand to it; -1: none
+  sigset_t mask{};                            ///< its signal mask
+  bool ignores_pipe = false;                  ///< whether it ignores SIGPIPE
+  pid_t manager = 1;                          ///< the service manager
+  std::optional<ReleaseHook> release_hook{};  ///< it is waited for; empty: it runs at once
 };
 
 /// A running program in a process group of its own, under a guardian: see `run_guardian`.
 ///
 /// Threads: used by one thread at a time, but for `extend`, which any may call. At most one object
-/// in a process at a time, besides a farewell that is waited for.
+/// in a process at a time, besides a release hook that is waited for.
 class Child {
  public:
   /// Begins to start it. `kill_after`: from TERM to KILL when the lease is over. It does not begin
-  /// to run when the lease is over, or after `end()`. `farewell`: what runs only after all of this
-  /// one is gone, also when we are.
+  /// to run when the lease is over, or after `end()`. `release_hook`: what runs only after all of
+  /// this one is gone, also when we are.
   Child(const Program& program, LocalTime lease_end, std::chrono::nanoseconds kill_after,
-        const Child* farewell = nullptr);
+        const Child* release_hook = nullptr);
 
-  /// Ends the group, if it still runs, and waits for that. A farewell that was waited for is left
-  /// to its guardian, which takes us for gone.
+  /// Ends the group, if it still runs, and waits for that. A release hook that was waited for is
+  /// left to its guardian, which takes us for gone.
   ~Child();
   Child(const Child&) = delete;
   Child& operator=(const Child&) = delete;
@@ -78,7 +78,7 @@ class Child {
   /// Failure: 126 or 127 where it cannot be executed, 76 where it was to end before.
   std::optional<Event> next();
 
-  /// Runs the farewell, unless its guardian does so already.
+  /// Runs the release hook, unless its guardian does so already.
   enum class Occasion { release, loss };
   void begin(Occasion occasion) noexcept;
 
@@ -112,8 +112,8 @@ class Child {
   pid_t guardian_ = -1;
   int guardian_file_ = -1;  // stands for it; -1: the kernel has no such thing
   pid_t group_ = -1;
-  const pid_t spared_;  // the guardian of the farewell
-  bool waits_;          // a farewell
+  const pid_t spared_;  // the guardian of the release hook
+  bool waits_;          // a release hook
   bool ended_ = false;
   LocalTime overdue_at_ = never;  // the guardian should have ended the group by then
 };

@@ -12,7 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "cli/child/family.hpp"
+#include "cli/child/descendants.hpp"
 
 namespace simba::cli {
 namespace {
@@ -115,7 +115,7 @@ class Guardian {
   bool cancelled_ = false;  // nor will it be
   bool childless_ = false;
   bool orphaned_ = false;  // simba is gone
-  bool lost_ = false;      // a farewell for a mutex that is lost: `limit_` counts, no lease
+  bool lost_ = false;      // a release hook for a mutex that is lost: `limit_` counts, no lease
   Nanoseconds limit_ = forever;
   bool ended_ = false;  // CMD is
   int status_ = SIGKILL;
@@ -149,11 +149,11 @@ bool Guardian::start() noexcept {
   ::prctl(PR_SET_NAME, "simba-guardian");
   signals_ = ::signalfd(-1, &heeded, SFD_CLOEXEC | SFD_NONBLOCK);
   clock_ = ::timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC | TFD_NONBLOCK);
-  if (plan_.farewell != nullptr) stand_by();
+  if (plan_.release_hook != nullptr) stand_by();
   return launch();
 }
 
-/// Until a farewell is to run.
+/// Until a release hook is to run.
 void Guardian::stand_by() noexcept {
   bool begun = false;
   while (!begun && !orphaned_ && now() < lease_end()) {
@@ -166,11 +166,11 @@ void Guardian::stand_by() noexcept {
     lost_ = begun && order.value != 0;
   }
   lost_ = lost_ || (!begun && now() >= lease_end());
-  limit_ = later(now(), plan_.farewell->limit.count());
+  limit_ = later(now(), plan_.release_hook->limit.count());
 }
 
 bool Guardian::launch() noexcept {
-  if (plan_.farewell == nullptr && now() >= lease_end()) {
+  if (plan_.release_hook == nullptr && now() >= lease_end()) {
     report({.kind = Report::Kind::failed, .value = ECANCELED});
     return false;
   }
@@ -185,7 +185,7 @@ bool Guardian::launch() noexcept {
     return false;
   }
   if (group_ == 0) {
-    become_command(plan_, lost_ ? plan_.farewell->lost_envp : plan_.envp, guardian, failure[1]);
+    become_command(plan_, lost_ ? plan_.release_hook->lost_envp : plan_.envp, guardian, failure[1]);
   }
   ::setpgid(group_, group_);
   ::close(failure[1]);
@@ -214,10 +214,10 @@ void Guardian::guard() noexcept {
 }
 
 void Guardian::tell_fate() const noexcept {
-  if (!orphaned_ || plan_.farewell == nullptr) return;
-  say(forced_        ? plan_.farewell->killed
-      : status_ != 0 ? plan_.farewell->failed
-                     : plan_.farewell->done);
+  if (!orphaned_ || plan_.release_hook == nullptr) return;
+  say(forced_        ? plan_.release_hook->killed
+      : status_ != 0 ? plan_.release_hook->failed
+                     : plan_.release_hook->done);
 }
 
 /// One that has died before it was executed has started too: it ends as the signal says.
@@ -240,7 +240,7 @@ void Guardian::look_at_start() noexcept {
 /// signalled one by one. Where there is no /proc it has to be the group, as long as somebody is
 /// below us.
 void Guardian::signal_group(int number) const noexcept {
-  if (ended_ && (childless_ || look_at_family(group_, number).known)) return;
+  if (ended_ && (childless_ || look_for_descendants(group_, number).known)) return;
   ::kill(-group_, number);
 }
 
@@ -252,11 +252,11 @@ bool Guardian::all_is_gone() noexcept {
   const Nanoseconds present = now();
   if (present < look_closer_at_) return false;
   look_closer_at_ = present + look_closer;
-  const Family family = look_at_family(group_, killing_ ? SIGKILL : 0);
-  if (!family.known) return ended_ && ::kill(-group_, 0) != 0 && errno != EPERM;
-  if (family.living || (family.foreign && !killing_)) return false;
-  survivors_ = family.foreign;
-  return ended_ || family.foreign;
+  const Descendants descendants = look_for_descendants(group_, killing_ ? SIGKILL : 0);
+  if (!descendants.known) return ended_ && ::kill(-group_, 0) != 0 && errno != EPERM;
+  if (descendants.living || (descendants.foreign && !killing_)) return false;
+  survivors_ = descendants.foreign;
+  return ended_ || descendants.foreign;
 }
 
 Nanoseconds Guardian::wake_at() const noexcept {
@@ -328,7 +328,7 @@ void Guardian::obey() noexcept {
     if (size < 0 && (errno == EAGAIN || errno == EINTR)) return;
     if (size <= 0) {
       orphaned_ = true;
-      if (plan_.farewell == nullptr) end(plan_.kill_after.count());
+      if (plan_.release_hook == nullptr) end(plan_.kill_after.count());
       return;
     }
     switch (order.kind) {

@@ -15,7 +15,7 @@ struct Order {
   enum class Kind : std::int32_t {
     signal,  ///< send signal `value` to the group
     end,     ///< TERM to the group now, KILL after `value` ms unless all of it is gone
-    begin,   ///< run a farewell; `value` is 1 where the mutex is lost already
+    begin,   ///< run a release hook; `value` is 1 where the mutex is lost already
   };
   Kind kind = Kind::signal;
   std::int32_t value = 0;
@@ -46,7 +46,7 @@ struct Shared {
 };
 
 /// For a CMD that is to run at the end of an ownership, however that comes.
-struct FarewellPlan {
+struct ReleaseHookPlan {
   char* const* lost_envp = nullptr;  ///< instead of `envp` where the mutex is lost already
   std::chrono::nanoseconds limit{};  ///< how long it may run then
   // Lines for standard error when simba is gone.
@@ -69,7 +69,7 @@ struct GuardianPlan {
   bool ignores_pipe = false;  ///< CMD, like whoever has started us, ignores SIGPIPE
   pid_t manager = 1;          ///< the service manager; the process 1 is taken for one anyway
   int kept = -1;              ///< one more descriptor to keep open; -1: none
-  const FarewellPlan* farewell = nullptr;  ///< null: CMD runs at once
+  const ReleaseHookPlan* release_hook = nullptr;  ///< null: CMD runs at once
 };
 
 /// Starts CMD in a process group of its own and sees to it that the group does not outlive the
@@ -83,8 +83,8 @@ struct GuardianPlan {
 /// then we get what simba gets, although we are in another group, and so does CMD. Simba's order to
 /// hand the same on waits a moment for that, so that CMD gets it once.
 ///
-/// A farewell is waited for: CMD runs when an order says so, at once when simba is gone, and when
-/// the lease is over although simba has said nothing, since it is stopped. It goes on without
+/// A release hook is waited for: CMD runs when an order says so, at once when simba is gone, and
+/// when the lease is over although simba has said nothing, since it is stopped. It goes on without
 /// simba, until the lease is over. What becomes of it then is told on standard error.
 ///
 /// What CMD starts in other groups of the same session (the jobs of a shell with job control, what

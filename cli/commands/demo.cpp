@@ -15,7 +15,6 @@
 #include "cli/demo/stage.hpp"
 #include "cli/demo/view.hpp"
 #include "cli/errors.hpp"
-#include "cli/terminal/bound.hpp"
 #include "cli/terminal/duration.hpp"
 #include "simba/engine/contention_options.hpp"
 

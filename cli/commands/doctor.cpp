@@ -13,7 +13,6 @@
 #include "cli/command.hpp"
 #include "cli/doctor/clock_offset.hpp"
 #include "cli/errors.hpp"
-#include "cli/terminal/bound.hpp"
 #include "cli/terminal/duration.hpp"
 #include "cli/terminal/log.hpp"
 #include "cli/terminal/palette.hpp"

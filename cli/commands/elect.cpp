@@ -14,9 +14,9 @@
 
 #include <fmt/format.h>
 
-#include "cli/child/attended.hpp"
 #include "cli/child/lease_keeper.hpp"
 #include "cli/child/signals.hpp"
+#include "cli/child/supervised.hpp"
 #include "cli/command.hpp"
 #include "cli/errors.hpp"
 #include "cli/long_running.hpp"
@@ -71,10 +71,10 @@ class Leader final : public AbstractMutexContender {
   /// Tells the guardian how long the lease lasts. Returns after how long to do so again.
   std::chrono::milliseconds look() {
     const std::lock_guard lock{mutex_};
-    if (!farewell_) return 60s;
+    if (!release_hook_) return 60s;
     const LocalTime end = service_->lease_until();
     if (end <= make_system_clock()->now()) return 60s;  // we are about to be told
-    farewell_->extend(end);
+    release_hook_->extend(end);
     return until_next_look(end);
   }
 
@@ -100,7 +100,7 @@ class Leader final : public AbstractMutexContender {
     const std::string_view event = "acquired";
     LeaseKeeper keeper{*service_};
     bool well = call(event, [&] {
-      prepare_farewell(keeper.lease_end());
+      prepare_release_hook(keeper.lease_end());
       return std::nullopt;
     });
     tell(event, fmt::format("leads: mutex \"{}\", fencing token {}", printable(mutex()),
@@ -118,7 +118,7 @@ class Leader final : public AbstractMutexContender {
     const bool lost = keeper.lease_end() <= make_system_clock()->now();
     const std::string_view event = lost ? "lost" : "released";
     const bool called = hooks_.on_released.has_value();
-    const bool well = !called || call(event, [&] { return say_farewell(keeper, lost); });
+    const bool well = !called || call(event, [&] { return say_release_hook(keeper, lost); });
     if (called && !lost && (!well || service_->lease_left() == 0s)) {
       withheld_.keep(*service_,
                      well ? "its lease was over before the hook for \"released\" was"
@@ -142,27 +142,27 @@ class Leader final : public AbstractMutexContender {
     return program;
   }
 
-  AttendedEnd run_first_hook(LeaseKeeper& keeper, std::string_view event) {
+  SupervisedEnd run_first_hook(LeaseKeeper& keeper, std::string_view event) {
     const auto lease_end = [&] {
       const LocalTime end = keeper.lease_end();
-      if (farewell_) farewell_->extend(end);
+      if (release_hook_) release_hook_->extend(end);
       return end;
     };
     const auto grace = [this] {
       return service_->lease_left() > 0s ? patience_with_hook : kill_after(plan_);
     };
     // NOLINTNEXTLINE(bugprone-unchecked-optional-access): called only where there is one
-    return run_attended(program(*hooks_.on_acquired, event),
-                        {.lease_end = lease_end,
-                         .kill_after = kill_after(plan_),
-                         .stop = service_->lost(),
-                         .grace = grace},
-                        farewell_.get());
+    return run_supervised(program(*hooks_.on_acquired, event),
+                          {.lease_end = lease_end,
+                           .kill_after = kill_after(plan_),
+                           .stop = service_->lost(),
+                           .grace = grace},
+                          release_hook_.get());
   }
 
-  void prepare_farewell(LocalTime lease_end) {
+  void prepare_release_hook(LocalTime lease_end) {
     if (!hooks_.on_released) return;
-    auto farewell = program(*hooks_.on_released, "released");
+    auto release_hook = program(*hooks_.on_released, "released");
     const auto line = [&](std::string_view fate, std::string_view text) {
       return output_.note_line(
           fmt::format(
@@ -171,46 +171,46 @@ class Leader final : public AbstractMutexContender {
               printable(mutex()), text),
           {{"event", "guardian"}, {"hook", "released"}, {"mutex", mutex()}, {"fate", fate}});
     };
-    farewell.farewell =
-        Farewell{.lost_variable = {"SIMBA_EVENT", "lost"},
-                 .limit = drain_ + patience_with_hook,
-                 .done = line("done", ""),
-                 .failed = line("failed", ", which failed: what it should end may still run"),
-                 .killed = line("killed",
-                                ", which was killed since it was not over when the lease was: what "
-                                "it should end may still run")};
-    auto child = std::make_unique<Child>(farewell, lease_end, kill_after(plan_));
+    release_hook.release_hook = ReleaseHook{
+        .lost_variable = {"SIMBA_EVENT", "lost"},
+        .limit = drain_ + patience_with_hook,
+        .done = line("done", ""),
+        .failed = line("failed", ", which failed: what it should end may still run"),
+        .killed = line("killed",
+                       ", which was killed since it was not over when the lease was: what "
+                       "it should end may still run")};
+    auto child = std::make_unique<Child>(release_hook, lease_end, kill_after(plan_));
     {
       const std::lock_guard lock{mutex_};
-      farewell_ = std::move(child);
+      release_hook_ = std::move(child);
     }
     life_.wake();  // to look
   }
 
-  AttendedEnd say_farewell(LeaseKeeper& keeper, bool lost) {
-    std::unique_ptr<Child> farewell;
+  SupervisedEnd say_release_hook(LeaseKeeper& keeper, bool lost) {
+    std::unique_ptr<Child> release_hook;
     {
       const std::lock_guard lock{mutex_};
-      farewell = std::move(farewell_);
+      release_hook = std::move(release_hook_);
     }
     const LocalTime deadline = make_system_clock()->now() + drain_;
-    const Attendance attendance{
+    const Supervision supervision{
         .lease_end = [&] { return lost ? deadline + patience_with_hook : keeper.lease_end(); },
         .kill_after = kill_after(plan_),
         .deadline = deadline,
         .grace = [] { return patience_with_hook; }};
-    if (farewell) {
-      farewell->begin(lost ? Child::Occasion::loss : Child::Occasion::release);
-      const AttendedEnd end = attend(*farewell, attendance);
+    if (release_hook) {
+      release_hook->begin(lost ? Child::Occasion::loss : Child::Occasion::release);
+      const SupervisedEnd end = supervise(*release_hook, supervision);
       if (end.started || !end.child.unguarded) return end;
     }
     // Its guardian was killed, or there was none to be had.
     // NOLINTNEXTLINE(bugprone-unchecked-optional-access): called only where there is a hook
-    return run_attended(program(*hooks_.on_released, lost ? "lost" : "released"), attendance);
+    return run_supervised(program(*hooks_.on_released, lost ? "lost" : "released"), supervision);
   }
 
   /// True where the hook, if there is one, has done what it should. Otherwise that is told.
-  bool call(std::string_view event, const std::function<std::optional<AttendedEnd>()>& run) {
+  bool call(std::string_view event, const std::function<std::optional<SupervisedEnd>()>& run) {
     Json object{{"event", "hook"}, {"hook", event}, {"mutex", mutex()}};
     try {
       const auto attended = run();
@@ -278,7 +278,7 @@ class Leader final : public AbstractMutexContender {
   std::atomic<bool> failed_{false};
   std::atomic<bool> leads_{false};
   std::mutex mutex_;
-  std::unique_ptr<Child> farewell_;  // changed by callbacks only, and under mutex_
+  std::unique_ptr<Child> release_hook_;  // changed by callbacks only, and under mutex_
 };
 
 class ElectCommand final : public Command {

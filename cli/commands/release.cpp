@@ -4,10 +4,10 @@
 #include <fmt/format.h>
 
 #include "cli/command.hpp"
-#include "cli/entry.hpp"
 #include "cli/errors.hpp"
 #include "cli/store.hpp"
 #include "cli/terminal/log.hpp"
+#include "cli/terminal/mutex_entry.hpp"
 #include "cli/terminal/printable.hpp"
 
 namespace simba::cli {

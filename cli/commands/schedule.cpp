@@ -9,10 +9,10 @@
 
 #include <fmt/format.h>
 
-#include "cli/child/attended.hpp"
-#include "cli/child/family.hpp"
+#include "cli/child/descendants.hpp"
 #include "cli/child/lease_keeper.hpp"
 #include "cli/child/signals.hpp"
+#include "cli/child/supervised.hpp"
 #include "cli/command.hpp"
 #include "cli/errors.hpp"
 #include "cli/listening_factory.hpp"
@@ -53,21 +53,21 @@ class Worker {
                 {"fencing_token", service.fencing_token()}};
     bool drains = false;
     try {
-      const auto end = run_attended({.words = invocation_.words,
-                                     .variables = variables_of(service),
-                                     .input = Program::Input::none,
-                                     .mask = mask_,
-                                     .ignores_pipe = invocation_.ignores_pipe,
-                                     .manager = manager_},
-                                    {.lease_end = [&] { return keeper.lease_end(); },
-                                     .kill_after = kill_after_,
-                                     .stop = stop,
-                                     .grace =
-                                         [&] {
-                                           drains = leaving_;
-                                           return drains ? drain_ : kill_after_;
-                                         },
-                                     .sender = [this] { return sender_.load(); }});
+      const auto end = run_supervised({.words = invocation_.words,
+                                       .variables = variables_of(service),
+                                       .input = Program::Input::none,
+                                       .mask = mask_,
+                                       .ignores_pipe = invocation_.ignores_pipe,
+                                       .manager = manager_},
+                                      {.lease_end = [&] { return keeper.lease_end(); },
+                                       .kill_after = kill_after_,
+                                       .stop = stop,
+                                       .grace =
+                                           [&] {
+                                             drains = leaving_;
+                                             return drains ? drain_ : kill_after_;
+                                           },
+                                       .sender = [this] { return sender_.load(); }});
       if (drains && end.child.killed && !end.child.survivors) {
         killed_ =
             service.lease_left() == 0s
@@ -108,11 +108,11 @@ class Worker {
   /// They have become our children when their guardian has ended.
   bool has_survivors() const noexcept {
     if (!survivors_) return false;
-    const Family family = look_at_family(-1, 0);
-    return family.foreign || !family.known;
+    const Descendants descendants = look_for_descendants(-1, 0);
+    return descendants.foreign || !descendants.known;
   }
 
-  void tell(const AttendedEnd& attended, Json object) {
+  void tell(const SupervisedEnd& attended, Json object) {
     const Child::Event& end = attended.child;
     const int code = exit_code_of_status(end.value);
     object["exit_code"] = code;

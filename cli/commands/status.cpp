@@ -3,10 +3,10 @@
 #include <vector>
 
 #include "cli/command.hpp"
-#include "cli/entry.hpp"
 #include "cli/exit_codes.hpp"
 #include "cli/store.hpp"
 #include "cli/terminal/log.hpp"
+#include "cli/terminal/mutex_entry.hpp"
 #include "cli/terminal/palette.hpp"
 
 namespace simba::cli {

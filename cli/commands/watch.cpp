@@ -13,10 +13,10 @@
 
 #include "cli/child/signals.hpp"
 #include "cli/command.hpp"
-#include "cli/entry.hpp"
 #include "cli/errors.hpp"
 #include "cli/store.hpp"
 #include "cli/terminal/log.hpp"
+#include "cli/terminal/mutex_entry.hpp"
 #include "cli/terminal/palette.hpp"
 #include "cli/terminal/printable.hpp"
 #include "cli/terminal/timestamps.hpp"

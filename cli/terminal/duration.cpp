@@ -1,5 +1,8 @@
 #include "cli/terminal/duration.hpp"
 
+#include <cstdint>
+#include <ratio>
+
 #include <fmt/format.h>
 
 #include "cli/errors.hpp"
@@ -24,6 +27,15 @@ std::string to_text(std::chrono::nanoseconds span) {
     return fmt::format("{:.6g} s", tenths / 10.0);
   }
   return fmt::format("{} min", count / 60'000);
+}
+
+std::string at_most(std::chrono::nanoseconds span) {
+  // In the steps in which a time is shown, see to_text.
+  using Tenths = std::chrono::duration<std::int64_t, std::deci>;
+  using namespace std::chrono_literals;
+  if (span < 1s) return "at most " + to_text(std::chrono::ceil<std::chrono::milliseconds>(span));
+  if (span < 119s) return "at most " + to_text(std::chrono::ceil<Tenths>(span));
+  return "at most " + to_text(std::chrono::ceil<std::chrono::minutes>(span));
 }
 
 }  // namespace simba::cli

@@ -12,4 +12,7 @@ std::chrono::milliseconds parse_duration(std::string_view text, std::string_view
 /// For people: "500 ms", "1.5 s", "2 min".
 std::string to_text(std::chrono::nanoseconds span);
 
+/// "at most 19.4 s": for people, never less than it is.
+std::string at_most(std::chrono::nanoseconds span);
+
 }  // namespace simba::cli

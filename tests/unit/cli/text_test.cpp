@@ -5,8 +5,8 @@
 
 #include "cli/common_options.hpp"
 #include "cli/doctor/clock_offset.hpp"
-#include "cli/entry.hpp"
-#include "cli/terminal/bound.hpp"
+#include "cli/terminal/duration.hpp"
+#include "cli/terminal/mutex_entry.hpp"
 #include "cli/terminal/printable.hpp"
 #include "cli/terminal/table.hpp"
 #include "cli/terminal/timestamps.hpp"

@@ -1,4 +1,4 @@
-#include "cli/entry.hpp"
+#include "cli/terminal/mutex_entry.hpp"
 
 #include <algorithm>
 #include <chrono>

@@ -10,7 +10,7 @@
 namespace simba::cli {
 
 /// How a program is looked after.
-struct Attendance {
+struct Supervision {
   std::function<LocalTime()> lease_end{};              ///< until when it may run; may grow
   std::chrono::milliseconds kill_after{};              ///< from TERM to KILL when that is over
   std::stop_token stop{};                              ///< ends it
@@ -25,7 +25,7 @@ inline constexpr std::string_view default_drain = "90s";
 /// How much longer the lease is renewed, so that whatever is killed then is gone before it ends.
 inline constexpr std::chrono::milliseconds time_to_kill{10'000};
 
-struct AttendedEnd {
+struct SupervisedEnd {
   Child::Event child{};         ///< of kind `ended`
   bool wants_terminal = false;  ///< it was ended since it cannot have the terminal
   bool started = false;         ///< false: its guardian was killed before
@@ -33,10 +33,10 @@ struct AttendedEnd {
 
 /// Waits for the end of a program that needs no terminal, on any thread. Throws Failure where it
 /// cannot be executed.
-AttendedEnd attend(Child& child, const Attendance& attendance);
+SupervisedEnd supervise(Child& child, const Supervision& supervision);
 
-/// The same for one that is started here, before `farewell`.
-AttendedEnd run_attended(const Program& program, const Attendance& attendance,
-                         const Child* farewell = nullptr);
+/// The same for one that is started here, before `release_hook`.
+SupervisedEnd run_supervised(const Program& program, const Supervision& supervision,
+                             const Child* release_hook = nullptr);
 
 }  // namespace simba::cli

@@ -1,4 +1,4 @@
-#include "cli/child/attended.hpp"
+#include "cli/child/supervised.hpp"
 
 #include <algorithm>
 #include <array>
@@ -11,22 +11,22 @@
 
 namespace simba::cli {
 
-AttendedEnd run_attended(const Program& program, const Attendance& attendance,
-                         const Child* farewell) {
-  Child child{program, attendance.lease_end(), attendance.kill_after, farewell};
-  return attend(child, attendance);
+SupervisedEnd run_supervised(const Program& program, const Supervision& supervision,
+                             const Child* release_hook) {
+  Child child{program, supervision.lease_end(), supervision.kill_after, release_hook};
+  return supervise(child, supervision);
 }
 
-AttendedEnd attend(Child& child, const Attendance& attendance) {
+SupervisedEnd supervise(Child& child, const Supervision& supervision) {
   const WakeUp wake_up;
-  const std::stop_callback wake{attendance.stop, [&] { wake_up.wake(); }};
-  AttendedEnd end;
+  const std::stop_callback wake{supervision.stop, [&] { wake_up.wake(); }};
+  SupervisedEnd end;
   for (bool stopping = false;;) {
     const LocalTime now = make_system_clock()->now();
-    if (!stopping && (attendance.stop.stop_requested() || now >= attendance.deadline)) {
+    if (!stopping && (supervision.stop.stop_requested() || now >= supervision.deadline)) {
       stopping = true;
-      child.end(attendance.grace(),
-                attendance.sender ? attendance.sender() : Child::Sender::anyone);
+      child.end(supervision.grace(),
+                supervision.sender ? supervision.sender() : Child::Sender::anyone);
     }
     for (;;) {
       const auto event = child.next();
@@ -40,13 +40,13 @@ AttendedEnd attend(Child& child, const Attendance& attendance) {
       // It would wait for ever. Whoever stops it by another signal knows why.
       if (event->value != SIGTTIN && event->value != SIGTTOU) continue;
       end.wants_terminal = stopping = true;
-      child.end(attendance.kill_after);
+      child.end(supervision.kill_after);
     }
-    const LocalTime lease_end = attendance.lease_end();
+    const LocalTime lease_end = supervision.lease_end();
     child.extend(lease_end);
     std::array<pollfd, 2> files{{{child.file(), POLLIN, 0}, {wake_up.file(), POLLIN, 0}}};
     const auto pause =
-        stopping ? look_at_end : until_next_look(std::min(lease_end, attendance.deadline));
+        stopping ? look_at_end : until_next_look(std::min(lease_end, supervision.deadline));
     ::poll(files.data(), files.size(), static_cast<int>(pause.count()));
     wake_up.clear();
   }

@@ -5,7 +5,7 @@
 namespace simba::cli {
 
 /// What is left of a command.
-struct Family {
+struct Descendants {
   bool known = false;    ///< false: /proc cannot be read, and nothing else is true
   bool living = false;   ///< some process is alive that we may signal
   bool foreign = false;  ///< some process is alive that we may not signal: it is another user's
@@ -17,6 +17,6 @@ struct Family {
 /// do processes in a session of their own, nor `spared`. Sends `signal` to each; 0: to none.
 ///
 /// This process has to be a subreaper. Nothing but system calls.
-Family look_at_family(pid_t group, int signal, pid_t spared = -1) noexcept;
+Descendants look_for_descendants(pid_t group, int signal, pid_t spared = -1) noexcept;
 
 }  // namespace simba::cli

@@ -1,4 +1,4 @@
-#include "cli/child/family.hpp"
+#include "cli/child/descendants.hpp"
 
 #include <algorithm>
 #include <cerrno>
@@ -77,7 +77,7 @@ struct Search {
   int signal;
   pid_t spared;
 
-  void look_at(pid_t number, Family& family) const noexcept {
+  void look_at(pid_t number, Descendants& descendants) const noexcept {
     if (number == self || number == spared || !is_ours(number)) return;
     // The number may become another's at any moment; what the file stands for does not change.
     const int file = static_cast<int>(::syscall(SYS_pidfd_open, number, 0));
@@ -85,9 +85,9 @@ struct Search {
       const auto result = file < 0 ? ::kill(number, signal)
                                    : ::syscall(SYS_pidfd_send_signal, file, signal, nullptr, 0);
       if (result == 0) {
-        family.living = true;
+        descendants.living = true;
       } else if (errno == EPERM) {
-        family.foreign = true;
+        descendants.foreign = true;
       }
     }
     if (file >= 0) ::close(file);
@@ -102,10 +102,10 @@ struct Search {
 
 }  // namespace
 
-Family look_at_family(pid_t group, int signal, pid_t spared) noexcept {
-  Family family;
+Descendants look_for_descendants(pid_t group, int signal, pid_t spared) noexcept {
+  Descendants descendants;
   const int proc = ::open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (proc < 0) return family;
+  if (proc < 0) return descendants;
   const Search search{proc, ::getpid(), ::getsid(0), group, signal, spared};
   alignas(8) char buffer[8192];
   constexpr std::size_t length_at = 16;  // of linux_dirent64
@@ -118,12 +118,12 @@ Family look_at_family(pid_t group, int signal, pid_t spared) noexcept {
       std::string_view name{buffer + at + name_at};
       const pid_t number = take_number(name);
       if (number <= 0 || !name.empty()) continue;
-      family.known = true;
-      search.look_at(number, family);
+      descendants.known = true;
+      search.look_at(number, descendants);
     }
   }
   ::close(proc);
-  return family;
+  return descendants;
 }
 
 }  // namespace simba::cli
