@@ -154,7 +154,7 @@ TEST(RedisReplicas, AnAcquisitionCountsWhenAReplicaHasItAndNotBefore) {
   const auto service = factory->create_mutex_contend_service(contender);
   service->start();
   EXPECT_TRUE(eventually([&] {
-    return has_failed_with(contender, "0 of 1 replicas have confirmed");
+    return has_failed_with(contender, "only 0 of 1 replicas confirmed");
   })) << log->text();
   EXPECT_EQ(contender.acquisitions(), 0U);
 

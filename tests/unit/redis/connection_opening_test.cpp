@@ -89,8 +89,11 @@ TEST(OpeningARedisConnection, SaysWhenTheServerClosesAtOnce) {
   Client client{server.endpoint()};
   server.accept().hang_up();
   EXPECT_EQ(client.closed().kind(), ErrorKind::unavailable);
-  EXPECT_THAT(client.closed().what(), HasSubstr("during login: closed by the server; does this "
-                                                "port expect TLS, or is it not a Redis server?"));
+  // The kernel resets the connection if the greeting was not read.
+  EXPECT_THAT(
+      client.closed().what(),
+      testing::ContainsRegex("during login: (closed by the server|connection reset by peer); "
+                             "does this port expect TLS, or is it not a Redis server\\?"));
 }
 
 TEST(OpeningARedisConnection, SaysEverythingAtOnceAndGivesTheHashes) {
