@@ -56,7 +56,7 @@ void a_cut_off_owner_knows_it_before_the_next_one_owns(Contract& contract) {
   ASSERT_TRUE(next.has_acquired());
   ASSERT_TRUE(fired.wait_for(contract.patience()));
   next.stop();
-  EXPECT_FALSE(two_owners);
+  EXPECT_FALSE(two_owners) << safety_violation << "two owners at once";
   EXPECT_LT(fired_at, next.acquired_at());
 }
 

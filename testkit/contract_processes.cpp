@@ -124,7 +124,7 @@ void a_paused_process_is_not_owner_on_waking(Contract& contract) {
   // The question waits for the process: it is answered as soon as it wakes.
   owner.say(std::string{is_held_question});
   owner.send(SIGCONT);
-  EXPECT_EQ(owner.line(), no_word);
+  EXPECT_EQ(owner.line(), no_word) << safety_violation << "it woke as a second owner";
   EXPECT_TRUE(waiter.service().is_owner());
 }
 

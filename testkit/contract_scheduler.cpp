@@ -107,7 +107,7 @@ void another_scheduler_goes_on_when_the_leader_stops(Contract& contract) {
     EXPECT_GE(runs, 3);
   }
   for (const auto& worker : team.workers) {
-    EXPECT_EQ(worker->runs, 0) << "it worked after stop() had returned";
+    EXPECT_EQ(worker->runs, 0) << safety_violation << "it worked after stop() had returned";
   }
   EXPECT_EQ(team.work.most_at_once(), 1);
 }

@@ -44,6 +44,7 @@ enum class Fault {
   never_ends_leases,
   cuts_names,
   ignores_case,
+  overlooks_namesakes,
 };
 
 const std::map<std::string_view, Fault>& faults() {
@@ -58,7 +59,8 @@ const std::map<std::string_view, Fault>& faults() {
       {"ends-leases-early", Fault::ends_leases_early},
       {"never-ends-leases", Fault::never_ends_leases},
       {"cuts-names", Fault::cuts_names},
-      {"ignores-case", Fault::ignores_case}};
+      {"ignores-case", Fault::ignores_case},
+      {"overlooks-namesakes", Fault::overlooks_namesakes}};
   return all;
 }
 
@@ -141,6 +143,9 @@ class BrokenStore final : public simba::engine::LeaseStore {
         std::transform(request.mutex.begin(), request.mutex.end(), request.mutex.begin(),
                        [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
         break;
+      case Fault::overlooks_namesakes:
+        request.instance = 0;
+        break;
       default:
         break;
     }
@@ -175,7 +180,8 @@ int run_broken(int argc, char** argv, Fault fault) {
   const auto broken = std::make_shared<BrokenStore>(fault);
   simba::testkit::StoreUnderTest store;
   store.name = "Broken";
-  store.capabilities = {Capability::cut_off, Capability::prompt_hand_over, Capability::exact_names};
+  store.capabilities = {Capability::cut_off, Capability::prompt_hand_over, Capability::exact_names,
+                        Capability::duplicate_ids};
   store.make_factory = [=](const std::string&, const ContentionOptions& options) {
     return std::make_unique<simba::engine::LeaseServiceFactory>(broken, simba::make_runtime(),
                                                                 options);
@@ -211,6 +217,8 @@ constexpr std::array findings{
     Finding{"never-ends-leases", "TheNextOneTakesOverWithinTheBoundAfterACrash"},
     Finding{"cuts-names", "NamesOfTheLongestLengthAllowedWork"},
     Finding{"ignores-case", "NamesThatDifferInCaseAccentOrTrailingSpaceAreDifferent"},
+    Finding{"overlooks-namesakes", "TwoOwnersWithOneIdDoNotOutlastARenewal"},
+    Finding{"overlooks-namesakes", "TheOneThatHasNoticedItsIdTwiceStaysOut"},
 };
 
 /// The exit status of the contract over a store with this fault, and what it wrote.

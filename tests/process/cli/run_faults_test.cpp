@@ -373,6 +373,20 @@ TEST_F(CliRunOnRedis, KilledItTakesItsCommandWithItBeforeTheNextOwnerComes) {
   EXPECT_EQ(next.out(), "gone\n");
 }
 
+TEST_F(CliRunOnRedis, OfTwoWithTheSameIdTheFirstEndsLoudlyAndTheSecondGoesOn) {
+  const std::string work = "echo inner $$; while :; do sleep 0.01; done";
+  CliProgram first{script(work, {"--id", "twin"})};
+  const pid_t inner = first.number("inner");
+  ASSERT_GT(inner, 0);
+  CliProgram second{script(work, {"--id", "twin"})};
+  EXPECT_EQ(first.wait(), 78) << first.err();
+  EXPECT_THAT(first.err(), HasSubstr("contender id [twin] is also used by another process"));
+  EXPECT_FALSE(is_alive(inner));
+  ASSERT_GT(second.number("inner"), 0);
+  second.signal(SIGTERM);
+  EXPECT_EQ(second.wait(), 128 + SIGTERM) << second.err();
+}
+
 TEST_F(CliRunOnRedis, AServerThatIsNotThereIsUnavailable) {
   for (const std::string timeout : {"0", "300ms"}) {
     CliProgram program{

@@ -1,4 +1,4 @@
-// simba run as its user sees it. What happens to it from outside is in cli_run_faults_test.cpp.
+// simba run as its user sees it. What happens to it from outside is in run_faults_test.cpp.
 #include <algorithm>
 #include <chrono>
 #include <csignal>

@@ -12,6 +12,7 @@
 #include "support/grows.hpp"
 #include "support/jvm_contender.hpp"
 #include "support/patience.hpp"
+#include "support/safety.hpp"
 
 namespace simba::redis::test {
 namespace {
@@ -246,7 +247,7 @@ TEST_F(RedisBesideJvm, OursIsCutOffAndItGetsTheMutexAfterWeHaveSteppedDown) {
 
   const auto line = jvm.said("acquired", take_over);
   ASSERT_NE(line, "") << jvm.transcript();
-  EXPECT_FALSE(ours.is_held());
+  EXPECT_FALSE(ours.is_held()) << support::safety_violation << "two owners";
   EXPECT_LT(lost.get_future().get(), support::moment_of(line));
   cuttable.mend();
 }
@@ -301,7 +302,7 @@ TEST_F(RedisBesideJvm, TheMutexChangesHandsManyTimesAndOurTokensGrow) {
   FencingToken token = 0;  // of our last ownership
   ours.acquire();
   for (int i = 0; i < 50; ++i) {
-    EXPECT_GT(now(), last);
+    EXPECT_GT(now(), last) << support::safety_violation << "two owners";
     EXPECT_TRUE(support::grows(token, ours.fencing_token()));
     token = ours.fencing_token();
     let_wait(jvm);
@@ -311,14 +312,14 @@ TEST_F(RedisBesideJvm, TheMutexChangesHandsManyTimesAndOurTokensGrow) {
 
     const auto theirs = jvm.said("acquired", promptly);
     ASSERT_NE(theirs, "") << jvm.transcript();
-    EXPECT_GT(support::moment_of(theirs), last);
+    EXPECT_GT(support::moment_of(theirs), last) << support::safety_violation << "two owners";
     auto acquired = let_wait(ours);
     jvm.release();
     const auto end = jvm.said("releasing", promptly);
     ASSERT_NE(end, "") << jvm.transcript();
     last = support::moment_of(end);
     ASSERT_TRUE(is_ready(acquired, promptly));
-    EXPECT_GT(acquired.get(), last);
+    EXPECT_GT(acquired.get(), last) << support::safety_violation << "two owners";
   }
   EXPECT_EQ(jvm.quit(), 0) << jvm.transcript();
 }

@@ -12,6 +12,7 @@
 #include <gtest/gtest.h>
 
 #include "simba/memory/memory_store.hpp"
+#include "support/safety.hpp"
 
 namespace simba::memory {
 namespace {
@@ -59,7 +60,7 @@ TEST(MemoryStoreThreads, BargingContendersAreNeverInsideTogether) {
       });
     }
   }
-  EXPECT_EQ(overlaps, 0);
+  EXPECT_EQ(overlaps, 0) << support::safety_violation << "two owners, or a token that did not grow";
   EXPECT_EQ(last, 2000U);
 }
 
@@ -104,7 +105,7 @@ TEST(MemoryStoreThreads, HandOverReachesEveryWaiterAndNoneIsInsideWithAnother) {
       });
     }
   }
-  EXPECT_EQ(overlaps, 0);
+  EXPECT_EQ(overlaps, 0) << support::safety_violation << "two owners, or a token that did not grow";
   EXPECT_EQ(turns, 800);
 }
 
