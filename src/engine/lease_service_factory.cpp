@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "engine/attachment.hpp"
-#include "engine/lease_contend_service.hpp"
+#include "engine/lease_contention.hpp"
 #include "engine/lease_retrieval_service.hpp"
 #include "engine/succession.hpp"
 #include "simba/core/error.hpp"
