@@ -37,7 +37,9 @@ std::optional<FencingToken> Claims::sending(Change change, const LeaseRequest& r
   // A statement may be carried out a lease late, and what it gets lasts another one.
   claim.until = std::max(claim.until, now + 2 * (request.ttl + request.transition));
   if (change == Change::acquire) {
+    claim.asks = true;
     ++claim.acquiring;
+    claim.acquired_until = claim.until;
     return request.takes_over;
   }
   ++claim.renewals;
@@ -46,7 +48,8 @@ std::optional<FencingToken> Claims::sending(Change change, const LeaseRequest& r
 
 LeaseAnswer Claims::answered(Change change, const LeaseRequest& request,
                              std::optional<FencingToken> version,
-                             const Result<std::optional<Row>>& result, LeaseAnswer answer) {
+                             const Result<std::optional<Row>>& result, LeaseAnswer answer,
+                             LocalTime now) {
   if (request.instance == 0) return answer;
   const auto* const row = std::get_if<std::optional<Row>>(&result);
   const bool refused = row != nullptr && *row && (*row)->refused;
@@ -59,6 +62,7 @@ LeaseAnswer Claims::answered(Change change, const LeaseRequest& request,
   }
   Claim& claim = found->second;
   claim.settle(change, version, answer.error());
+  if (claim.in_flight == 0 && claim.acquired_until < now) claim.acquiring = 0;
   if (answer.record() != nullptr) {
     answer = judge(claim, change, request, *answer.record(), refused);
   }
@@ -70,9 +74,8 @@ LeaseAnswer Claims::judge(Claim& claim, Change change, const LeaseRequest& reque
                           LeaseRecord record, bool refused) {
   const bool names_it = record.owner_id == request.contender_id;
   if (change == Change::release) {
-    if (names_it && (record.fencing_token <= claim.explained() || claim.acquiring > 0)) {
-      return record;
-    }
+    const bool may_be_acquired = claim.asks && claim.acquiring > 0;
+    if (names_it && (record.fencing_token <= claim.explained() || may_be_acquired)) return record;
     claim.lost(record.fencing_token);
     return not_ours(request, std::move(record));
   }
@@ -111,6 +114,7 @@ void Claims::Claim::learn(FencingToken version) noexcept {
   if (version <= known) return;
   known = version;
   renewals = 0;
+  asks = false;
 }
 
 void Claims::Claim::lost(FencingToken version) noexcept {

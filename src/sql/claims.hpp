@@ -29,6 +29,10 @@ namespace simba::sql {
 /// A namesake may have taken the row over in that one step. Then both know the same version, and
 /// the first renewal of either tells the other.
 ///
+/// An acquisition whose outcome is unknown may be carried out late, so for two leases it explains a
+/// row of which nothing else is known. A release never relies on it where we own under a version
+/// that we were told: it would end the ownership of a namesake.
+///
 /// Threads: every function may be called from any thread at the same time.
 class Claims {
  public:
@@ -39,8 +43,8 @@ class Claims {
   /// A request that was sent with `version` was answered, `answer` being what `result` says.
   engine::LeaseAnswer answered(Change change, const engine::LeaseRequest& request,
                                std::optional<FencingToken> version,
-                               const Result<std::optional<Row>>& result,
-                               engine::LeaseAnswer answer);
+                               const Result<std::optional<Row>>& result, engine::LeaseAnswer answer,
+                               LocalTime now);
 
   /// The store ends its connections.
   void forget_all();
@@ -54,9 +58,11 @@ class Claims {
   struct Claim {
     FencingToken known = 0;       // the newest version of ours that we were told; 0: none
     std::uint64_t renewals = 0;   // under `known`, not known to have done nothing
+    bool asks = false;            // has asked for the mutex since it was told `known`
     std::uint64_t acquiring = 0;  // acquisitions that are not known to have done nothing
     std::uint64_t in_flight = 0;  // renewals and acquisitions without any answer
     LocalTime until{};            // whatever they got is over then
+    LocalTime acquired_until{};   // the same of the acquisitions alone
 
     FencingToken explained() const noexcept { return known + (renewals > 0 ? 1 : 0); }
     void learn(FencingToken version) noexcept;

@@ -121,9 +121,10 @@ class SqlStore final : public engine::LeaseStore, public std::enable_shared_from
       return;
     }
     pool_->look(request.mutex, request.contender_id,
-                [claims = claims_, request,
+                [claims = claims_, request, clock = runtime_->clock,
                  then = std::move(handler)](const Result<std::optional<Row>>& result) {
-                  then(claims->answered(Change::release, request, {}, result, answer_of(result)));
+                  then(claims->answered(Change::release, request, {}, result, answer_of(result),
+                                        clock->now()));
                 });
   }
 
@@ -166,9 +167,10 @@ class SqlStore final : public engine::LeaseStore, public std::enable_shared_from
                    .transition = request.transition,
                    .version = version},
                   [change, request, version, claims = claims_, hub = hub_, asked_at = now,
+                   clock = runtime_->clock,
                    then = std::move(handler)](const Result<std::optional<Row>>& result) {
                     const LeaseAnswer answer = answer_of(result, change);
-                    then(claims->answered(change, request, version, result, answer));
+                    then(claims->answered(change, request, version, result, answer, clock->now()));
                     tell(*hub, request.mutex, answer, asked_at);
                   });
   }

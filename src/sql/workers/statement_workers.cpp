@@ -149,9 +149,9 @@ void StatementWorkers::fail_overdue(std::unique_lock<std::mutex>& lock) {
   auto overdue = queue_.take_overdue(real_now());
   if (overdue.empty()) return;
   lock.unlock();
-  fail(overdue,
-       Error{ErrorKind::timeout, fmt::format("{}: no connection was free for {} ms",
-                                             database_->name(), plan_.statement_timeout.count())});
+  fail(overdue, Error{ErrorKind::unavailable,
+                      fmt::format("{}: no connection was free for {} ms", database_->name(),
+                                  plan_.statement_timeout.count())});
   overdue.clear();
   lock.lock();
 }
@@ -207,7 +207,8 @@ void StatementWorkers::connect(std::unique_lock<std::mutex>& lock,
     try {
       session = database_->connect(real_now() + plan_.connect_timeout, closing_wakeup_);
     } catch (const Error& problem) {
-      error = problem;
+      // Nothing of what waits was sent, so its outcome is not in doubt.
+      error = problem.in_doubt() ? Error{ErrorKind::unavailable, problem.what()} : problem;
     } catch (const std::exception& problem) {
       error = Error{ErrorKind::internal, fmt::format("{}: {}", database_->name(), problem.what())};
     }

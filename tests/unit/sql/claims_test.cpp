@@ -63,14 +63,14 @@ class SqlClaims : public testing::Test {
     return answer;
   }
 
-  static LeaseRecord tell(Claims& claims, const Sent& sent, const Row& row) {
+  LeaseRecord tell(Claims& claims, const Sent& sent, const Row& row) const {
     const LeaseAnswer answer =
-        claims.answered(sent.change, sent.request, sent.version, row, record_of(row));
+        claims.answered(sent.change, sent.request, sent.version, row, record_of(row), now_);
     return *answer.record();
   }
-  static void fail(Claims& claims, const Sent& sent, ErrorKind kind) {
+  void fail(Claims& claims, const Sent& sent, ErrorKind kind) const {
     const Error error{kind, "no answer"};
-    claims.answered(sent.change, sent.request, sent.version, error, error);
+    claims.answered(sent.change, sent.request, sent.version, error, error, now_);
   }
 
   LeaseRecord ask(Claims& claims, Change change, FencingToken token = 0) {
@@ -106,7 +106,7 @@ class SqlClaims : public testing::Test {
     }
     return all;
   }
-  static LeaseRecord grant(Claims& claims, const Sent& sent) {
+  LeaseRecord grant(Claims& claims, const Sent& sent) const {
     const Row row{.mutex = sent.request.mutex,
                   .owner_id = "me",
                   .transition_at = 1'000,
@@ -142,6 +142,32 @@ TEST_F(SqlClaims, AReleaseOfTheOlderOneTellsItToLeaveTheRowAlone) {
   const FencingToken token = acquire(ours_).fencing_token;
   acquire(theirs_);
   EXPECT_TRUE(ask(ours_, Change::release, token).namesake);
+}
+
+TEST_F(SqlClaims, AReleaseOfTheOlderOneLeavesTheRowAloneWhateverItHadInDoubtBefore) {
+  lose(ours_, Change::acquire);
+  const FencingToken token = acquire(ours_).fencing_token;
+  acquire(theirs_);
+  EXPECT_TRUE(ask(ours_, Change::release, token).namesake);
+  EXPECT_EQ(row_.owner_id, "me");
+}
+
+TEST_F(SqlClaims, AnAcquisitionInDoubtExplainsNothingAfterTwoLeases) {
+  lose(ours_, Change::acquire);
+  acquire(ours_);
+  now_ += 33s;
+  EXPECT_FALSE(ask(ours_, Change::guard).namesake);
+  acquire(theirs_);
+  EXPECT_TRUE(ask(ours_, Change::guard).namesake);
+}
+
+TEST_F(SqlClaims, AStoppedOneGivesBackWhatAnAcquisitionInDoubtHasGot) {
+  acquire(ours_);
+  const Sent lost = send(ours_, Change::acquire);
+  row_.owner_id = "";  // its lease was over
+  execute(lost);
+  fail(ours_, lost, ErrorKind::timeout);
+  EXPECT_FALSE(ask(ours_, Change::release, 0).namesake);
 }
 
 TEST_F(SqlClaims, OneThatHasNeverOwnedLeavesTheRowAloneHoweverOftenItAsks) {
