@@ -284,7 +284,9 @@ void Child::end(std::chrono::milliseconds kill_after, Sender sender) noexcept {
 }
 
 void Child::expect_end(std::chrono::nanoseconds kill_after) noexcept {
-  overdue_at_ = std::min(overdue_at_, make_system_clock()->now() + kill_after * 4 / 3);
+  constexpr std::chrono::nanoseconds most = std::chrono::seconds{3};
+  overdue_at_ = std::min(overdue_at_,
+                         make_system_clock()->now() + kill_after + std::min(kill_after / 3, most));
 }
 
 void Child::order(const Order& order) const noexcept {

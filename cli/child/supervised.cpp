@@ -21,8 +21,13 @@ SupervisedEnd supervise(Child& child, const Supervision& supervision) {
   const WakeUp wake_up;
   const std::stop_callback wake{supervision.stop, [&] { wake_up.wake(); }};
   SupervisedEnd end;
-  for (bool stopping = false;;) {
+  for (bool stopping = false, expired = false;;) {
     const LocalTime now = make_system_clock()->now();
+    // The guardian does so by itself, unless it was stopped.
+    if (!expired && now >= supervision.lease_end()) {
+      expired = stopping = true;
+      child.end(supervision.kill_after);
+    }
     if (!stopping && (supervision.stop.stop_requested() || now >= supervision.deadline)) {
       stopping = true;
       child.end(supervision.grace(),

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <chrono>
 #include <csignal>
+#include <exception>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -337,7 +338,7 @@ Examples:
     service->start();
     const auto clock = make_system_clock();
     LocalTime contend_again = never;
-    life.wait_for_end(signals, [&]() -> std::optional<std::chrono::milliseconds> {
+    const auto look = [&]() -> std::optional<std::chrono::milliseconds> {
       if (leader.wants_to_step_down()) {
         output.note(
             fmt::format("steps down, and contends again in {}", to_text(store.plan().lease())),
@@ -351,7 +352,13 @@ Examples:
         service->start();
       }
       return contend_again == never ? leader.look() : until_next_look(contend_again);
-    });
+    };
+    std::exception_ptr refused;  // what a callback may still use outlives it
+    try {
+      life.wait_for_end(signals, look);
+    } catch (...) {
+      refused = std::current_exception();
+    }
     service->close();
     if (leader.leads()) {
       leader.withheld().abandon(
@@ -359,6 +366,7 @@ Examples:
           "the hook for \"released\" was not called, or has not ended, in the time for it", output);
     }
     leader.withheld().wait();
+    if (refused) std::rethrow_exception(refused);
     life.check();
     return to_int(leader.withheld() ? ExitCode::not_released : ExitCode::success);
   }

@@ -3,6 +3,7 @@
 #include <atomic>
 #include <chrono>
 #include <csignal>
+#include <exception>
 #include <memory>
 #include <optional>
 #include <string>
@@ -218,13 +219,19 @@ Examples:
         {.contender_id = invocation.options.contender_id()}};
     self = &scheduler;
     scheduler.start();
-    life.wait_for_end(signals);
+    std::exception_ptr refused;  // what the work may still use outlives it
+    try {
+      life.wait_for_end(signals);
+    } catch (...) {
+      refused = std::current_exception();
+    }
     worker.leave(signals.from_manager() ? Child::Sender::manager : Child::Sender::anyone);
     scheduler.close();
     if (auto* const service = worker.leads_by()) {
       worker.withheld().abandon(*service, "CMD has not ended although it was killed", output);
     }
     worker.withheld().wait();
+    if (refused) std::rethrow_exception(refused);
     life.check();
     return to_int(worker.withheld() ? ExitCode::not_released : ExitCode::success);
   }

@@ -90,14 +90,20 @@ class Watch {
         admin_{make_admin(options, configuration, runtime_)},
         factory_{configuration.make_factory(runtime_)} {}
 
-  /// Asks the store, and follows what is new. Throws Error.
+  /// Asks the store and shows what is new, to be followed by `follow`. Throws Error.
   void look() {
     for (const auto& entry : only_ ? std::vector{admin_->find(*only_)} : admin_->list()) {
       if (followed_.contains(entry.mutex)) continue;
       auto& followed = followed_[entry.mutex];
       followed.watcher = std::make_unique<Watcher>(entry.mutex, output_);
-      followed.service = factory_->create_mutex_retrieval_service(*followed.watcher);
       followed.watcher->first(entry);
+    }
+  }
+
+  void follow() {
+    for (auto& [mutex, followed] : followed_) {
+      if (followed.service) continue;
+      followed.service = factory_->create_mutex_retrieval_service(*followed.watcher);
       followed.service->start();
     }
   }
@@ -106,6 +112,7 @@ class Watch {
   void look_again() {
     try {
       look();
+      follow();
       if (std::exchange(away_, false)) {
         output_.note("the store answers again", {{"event", "store_back"}});
       }
@@ -157,6 +164,7 @@ Examples:
     Watch watch{configuration, invocation.options, output};
     watch.look();
     output.queue_results();  // from here on a signal counts for more than a slow reader
+    watch.follow();
     std::array<pollfd, 2> files{{{signals.file(), POLLIN, 0}, {STDOUT_FILENO, 0, 0}}};
     for (;;) {
       const int ready = ::poll(files.data(), files.size(), static_cast<int>(look_interval.count()));

@@ -150,6 +150,17 @@ TEST_F(CliSchedule, AMutexThatIsLostBeforeTheCommandHasEndedIsNoSuccess) {
   EXPECT_THAT(program.err(), HasSubstr("mutex \"m\" is lost: its lease was over before CMD was"));
 }
 
+TEST_F(CliSchedule, AGuardianThatIsStoppedDoesNotSaveTheCommandFromALossWhileItEnds) {
+  CliProgram program{
+      schedule("trap '' TERM; echo cmd $$; while :; do sleep 0.01; done", with_short_lease())};
+  const pid_t command = program.number("cmd");
+  ::kill(support::children_of(program.process()).at(0), SIGSTOP);
+  program.signal(SIGTERM);
+  evict();
+  EXPECT_EQ(program.wait(), 79) << program.err();
+  EXPECT_FALSE(support::is_alive(command));
+}
+
 TEST_F(CliSchedule, AManagerThatSignalsAllOfItsProcessesEndsTheCommandWithOneSignal) {
   CliProgram program{schedule("trap 'echo term' TERM; echo cmd $$; while :; do sleep 0.01; done",
                               with_short_lease({"--drain", "1s"})),
