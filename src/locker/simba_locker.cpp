@@ -96,7 +96,7 @@ class SimbaLocker::Impl final : public AbstractMutexContender {
   std::uint64_t life_ = 0;               // grows with each acquire and each close
   std::thread::id closer_{};             // while closing
   std::optional<FencingToken> granted_;  // in this life, as are the next two
-  std::string holder_;                   // somebody else
+  std::string holder_;                   // somebody else, maybe under our id
   std::optional<Error> last_error_;
   bool duplicate_ = false;  // another process uses our id: to go on would be to take turns with it
 
@@ -147,6 +147,7 @@ void SimbaLocker::Impl::on_event(const ContentionEvent& event) {
   {
     const Lock lock{mutex_};
     if (failed != nullptr) last_error_ = failed->error;
+    if (failed != nullptr && failed->namesake) holder_ = contender_id();
     if (is_duplicate) duplicate_ = true;
   }
   changed_.notify_all();
