@@ -39,7 +39,7 @@ class Command {
   virtual int run(const Invocation& invocation, Output& output) = 0;
 };
 
-// One a file in cli/commands/.
+// One per file in cli/commands/.
 std::unique_ptr<Command> make_run_command();
 std::unique_ptr<Command> make_schedule_command();
 std::unique_ptr<Command> make_elect_command();

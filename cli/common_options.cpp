@@ -33,7 +33,7 @@ void make_folder(const std::filesystem::path& folder) {
   const int error = errno;
   throw Failure{
       error == EACCES || error == EROFS ? ExitCode::refused : ExitCode::configuration,
-      fmt::format("cannot make the folder {}: {}; name a store by --backend or SIMBA_BACKEND",
+      fmt::format("cannot create directory {}: {}; choose a store with --backend or SIMBA_BACKEND",
                   folder.string(),
                   std::strerror(error))};  // NOLINT(concurrency-mt-unsafe): one thread yet
 }
@@ -49,25 +49,24 @@ void check_readable(const std::string& file) {
   if (::faccessat(AT_FDCWD, file.c_str(), R_OK, AT_EACCESS) == 0) return;
   if (errno == EACCES) {
     throw Failure{ExitCode::refused,
-                  fmt::format("{}: this user may not read the file that --config names; let it "
-                              "read the file, or name another",
+                  fmt::format("cannot read {}: permission denied; make the file that --config "
+                              "names readable for this user",
                               file)};
   }
   if (errno == ENOENT) {
     throw Failure{
         ExitCode::configuration,
-        fmt::format("{}: there is no such file; check the path that --config gives", file)};
+        fmt::format("cannot read {}: no such file; check the path given to --config", file)};
   }
 }
 
-/// Where the switch is that is off.
+/// Names what disables simba.
 std::string switched_off(const CommonOptions& options) {
   if (!variable("SIMBA_ENABLED").empty()) {
-    return "simba is switched off by the variable SIMBA_ENABLED, which stands for simba.enabled; "
-           "unset it";
+    return "simba is disabled by the environment variable SIMBA_ENABLED; unset it";
   }
   return fmt::format(
-      "simba is switched off by simba.enabled in {}; set it to true there, or "
+      "simba is disabled by simba.enabled in {}; set it to true there, or set "
       "SIMBA_ENABLED=true",
       options.config.value_or("the configuration"));
 }
@@ -96,8 +95,8 @@ std::filesystem::path default_database() {
     const std::filesystem::path home = variable("HOME");
     if (!home.is_absolute()) {
       throw Failure{ExitCode::configuration,
-                    "HOME is not set, so there is no place for a default store; name one by "
-                    "--backend or SIMBA_BACKEND, e.g. sqlite:/var/lib/app/simba.db"};
+                    "no default store because HOME is not set; choose a store with --backend or "
+                    "SIMBA_BACKEND, for example sqlite:/var/lib/app/simba.db"};
     }
     state = home / ".local" / "state";
   }
@@ -106,25 +105,25 @@ std::filesystem::path default_database() {
 
 void CommonOptions::add_to(CLI::App& app) {
   const std::string group{common_group};
-  auto* url =
-      app.add_option("-b,--backend", backend,
-                     "The store, e.g. redis://host, postgresql://user@host/db, sqlite:/path "
-                     "(default: SIMBA_BACKEND, also before --config, else SQLite in the user's "
-                     "state folder)");
-  auto* file =
-      app.add_option("--config", config,
-                     "A YAML file that names the store (simba.yaml), unless SIMBA_BACKEND does");
+  auto* url = app.add_option(
+      "-b,--backend", backend,
+      "URL of the store, for example redis://host, postgresql://user@host/db, "
+      "sqlite:/path (default: SIMBA_BACKEND, which also overrides --config, otherwise "
+      "SQLite in the user's state directory)");
+  auto* file = app.add_option("--config", config,
+                              "YAML file that configures the store; overridden by SIMBA_BACKEND");
   auto* section = app.add_option(
       "--store", store,
-      "The store of --config to use, e.g. redis, where several are enabled; SIMBA_BACKEND does not "
-      "count then");
-  auto* name = app.add_option("-m,--mutex", mutex, "The name of the mutex");
-  auto* who = app.add_option("--id", id, "The contender id (default: one of this process)");
-  auto* lease = app.add_option("--ttl", ttl, "The owner renews within this time, e.g. 10s");
+      "Which store in the --config file to use, for example redis, if several are enabled; "
+      "SIMBA_BACKEND is then ignored");
+  auto* name = app.add_option("-m,--mutex", mutex, "Name of the mutex");
+  auto* who = app.add_option("--id", id, "Contender id (default: unique to this process)");
+  auto* lease = app.add_option("--ttl", ttl, "Time within which the owner renews, for example 10s");
   auto* grace = app.add_option("--transition", transition,
-                               "How much longer nobody else may acquire, e.g. 6s");
-  auto* objects = app.add_flag("--json", json, "Print one JSON object a line");
-  auto* talk = app.add_flag("-v,--verbose", verbosity, "Show the library's log; -vv shows more");
+                               "Time after the ttl before others may acquire, for example 6s");
+  auto* objects = app.add_flag("--json", json, "Print one JSON object per line");
+  auto* talk =
+      app.add_flag("-v,--verbose", verbosity, "Show the library's log; -vv shows more of it");
   url->type_name("URL")->group(group)->excludes(file);
   file->type_name("FILE")->group(group);
   section->type_name("NAME")->group(group)->needs(file);
@@ -148,9 +147,9 @@ config::Configuration CommonOptions::load() const {
 }
 
 const std::string& CommonOptions::need_mutex() const {
-  if (!mutex) throw UsageError{"which mutex? name it by -m NAME"};
+  if (!mutex) throw UsageError{"missing -m NAME"};
   if (mutex->find_first_not_of(" \t\r\n") == std::string::npos) {
-    throw UsageError{"the name of the mutex after -m is blank; it needs a letter or digit"};
+    throw UsageError{"mutex name after -m must not be blank"};
   }
   return *mutex;
 }
@@ -161,12 +160,12 @@ std::string CommonOptions::named_by(const config::Environment& environment) cons
   if (config) {
     const std::string file = "file " + *config;
     if (store) return "option --store, in " + file;
-    return named ? "variable SIMBA_BACKEND, which goes before what " + file + " says" : file;
+    return named ? "variable SIMBA_BACKEND, which overrides " + file : file;
   }
   if (named) return "variable SIMBA_BACKEND";
   return config::Configuration::from_environment(environment).store().empty()
-             ? "default, since nothing names a store"
-             : "variables of the environment";
+             ? "default, because no store is configured"
+             : "environment variables";
 }
 
 bool CommonOptions::uses_default_store() const {

@@ -12,11 +12,11 @@ std::string_view advice(ErrorKind kind) noexcept {
     case ErrorKind::in_doubt:
       return unavailable_advice;
     case ErrorKind::authentication:
-      return "check user and password of the store";
+      return "check the store's user and password";
     case ErrorKind::permission:
-      return "give the user the rights that \"simba doctor\" lists";
+      return "grant the user the privileges that \"simba doctor\" lists";
     case ErrorKind::internal:
-      return "this is a fault of simba or of the store; -vv shows more";
+      return "this is a bug in simba or a fault of the store; run with -vv for details";
     case ErrorKind::invalid_argument:
     case ErrorKind::illegal_state:
     case ErrorKind::unsupported:

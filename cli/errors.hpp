@@ -28,7 +28,7 @@ class UsageError : public Failure {
 
 /// What to do where the store cannot be reached.
 inline constexpr std::string_view unavailable_advice =
-    "is the store running, and is its address right? \"simba doctor\" looks closer";
+    "is the store running, and is its address correct? \"simba doctor\" shows more";
 
 ExitCode exit_code_of(ErrorKind kind) noexcept;
 

@@ -13,7 +13,7 @@ enum class ExitCode : int {
   lost = 76,           ///< the mutex was lost while CMD ran
   refused = 77,        ///< permission or authentication
   configuration = 78,  ///< a setting is wrong or missing, or another uses the same contender id
-  not_released = 79,   ///< the mutex was not given back: what should have ended before had not
+  not_released = 79,   ///< the mutex was not released: what had to end first had not ended
   not_executable = 126,
   not_found = 127,
 };

@@ -20,13 +20,13 @@ namespace simba::cli {
 namespace {
 
 constexpr std::string_view footer = R"(Examples:
-  simba run -m backup -- /usr/local/bin/backup.sh     one at a time, on this host
+  simba run -m backup -- /usr/local/bin/backup.sh     one at a time on this host
   simba run -b redis://10.0.0.5 -m deploy --timeout 0 -- ./deploy
-  simba schedule -m cleanup --every 30s -- ./sweep    on many hosts, run by one
+  simba schedule -m cleanup --every 30s -- ./sweep    on one of many hosts
   simba elect -m leader --on-acquired ./lead --on-released ./follow
 
 Exit codes: CMD's own; 64 usage; 69 store unavailable; 70 internal; 75 not acquired in time;
-76 lost while running; 77 permission or authentication; 78 configuration; 79 not given back;
+76 lost while running; 77 permission or authentication; 78 configuration; 79 not released;
 128+n signal n.)";
 
 /// What stands before and after the first "--".
@@ -67,13 +67,13 @@ std::vector<Entry> add_commands(CLI::App& app) {
 /// `command` is empty where there is none.
 int usage_error(Output& output, const std::string& message, const std::string& command = {}) {
   const int code = to_int(ExitCode::usage);
-  output.error(command.empty() ? message + " (\"simba --help\" lists commands and options)"
-                               : message + " (\"simba " + command + " --help\" lists options)",
+  output.error(command.empty() ? message + " (see \"simba --help\")"
+                               : message + " (see \"simba " + command + " --help\")",
                code);
   return code;
 }
 
-/// A result that nobody can read is no success.
+/// A result that could not be written is a failure.
 int checked(int code, Output& output) {
   const std::string missing = output.finish();
   if (missing.empty()) return code;
@@ -149,16 +149,16 @@ int run_program(int argc, char** argv) {
 
   const auto chosen = std::find_if(entries.begin(), entries.end(),
                                    [](const Entry& entry) { return entry.app->parsed(); });
-  if (chosen == entries.end()) return usage_error(output, "a command is missing");
+  if (chosen == entries.end()) return usage_error(output, "missing command");
   const std::string name = chosen->app->get_name();
   if (arguments.divided && !chosen->command->takes_words()) {
-    return usage_error(output, name + " takes nothing after \"--\"", name);
+    return usage_error(output, name + " takes no arguments after \"--\"", name);
   }
   invocation.words = std::move(arguments.words);
   if (invocation.options.passes_over_config()) {
-    const std::string text = fmt::format(
-        "SIMBA_BACKEND is set, so what {} says of stores does not count; unset it to use the file",
-        invocation.options.config.value_or(""));
+    const std::string text =
+        fmt::format("SIMBA_BACKEND is set and overrides the stores in {}; unset it to use the file",
+                    invocation.options.config.value_or(""));
     output.note(text, {{"event", "config_passed_over"}, {"message", text}});
   }
   return checked(perform(*chosen->command, name, invocation, output), output);

@@ -13,9 +13,10 @@ config::Configuration configuration_of(const CommonOptions& options,
                                        std::chrono::milliseconds drain) {
   auto configuration = options.load();
   if (configuration.store() == "memory") {
-    throw Failure{ExitCode::configuration,
-                  "the store memory: lives inside one process, so it excludes no other simba; name "
-                  "a store that is shared, e.g. -b sqlite:/var/lib/app/simba.db"};
+    throw Failure{
+        ExitCode::configuration,
+        "memory: lives inside one process, so it cannot exclude other processes; choose a "
+        "shared store, for example -b sqlite:/var/lib/app/simba.db"};
   }
   if (const auto problem = margin_problem(configuration.plan())) {
     throw Failure{ExitCode::configuration, *problem};

@@ -39,7 +39,7 @@ class WaitNotes {
   void tell(const Candidate::News& news, nanoseconds waited) {
     if (waited < quiet) return;
     const std::string reason = reason_of(news);
-    // An error may be worded anew each time, as "for 747 ms".
+    // The text of an error may differ each time, as in "for 747 ms".
     const std::string topic =
         news.error ? fmt::to_string(static_cast<int>(news.error->kind())) : reason;
     const bool changed = topic != told_;
@@ -79,9 +79,9 @@ class WaitNotes {
 
 Failure not_acquired(const Candidate& candidate, const Candidate::News& news,
                      const WaitNotes& notes, milliseconds limit) {
-  std::string text = fmt::format("mutex \"{}\" was not acquired", printable(candidate.mutex()));
+  std::string text = fmt::format("mutex \"{}\" not acquired", printable(candidate.mutex()));
   if (limit > 0ms) text += fmt::format(" within {}", to_text(limit));
-  if (!news.owner.empty()) text += fmt::format("; {} owns it", printable(news.owner));
+  if (!news.owner.empty()) text += fmt::format("; owned by {}", printable(news.owner));
   const bool namesake = news.error && news.owner == candidate.contender_id();
   if (namesake && !notes.told_error()) text += fmt::format(": {}", news.error->what());
   return Failure{ExitCode::not_acquired, text};
@@ -116,7 +116,7 @@ void check(const Candidate& candidate, const Candidate::News& news, const Patien
   }
   if (!news.answered) {
     throw Failure{ExitCode::unavailable,
-                  fmt::format("the store has not answered within {}", to_text(*patience.limit))};
+                  fmt::format("no answer from the store within {}", to_text(*patience.limit))};
   }
   throw not_acquired(candidate, news, notes, *patience.limit);
 }

@@ -7,6 +7,8 @@
 #include <fcntl.h>
 #include <filesystem>
 #include <poll.h>
+#include <string>
+#include <string_view>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -84,13 +86,30 @@ int descriptor_limit() {
   return highest + reserve;
 }
 
+/// As one word for a shell.
+std::string shell_word(std::string_view word) {
+  std::string text = "'";
+  for (const char c : word) {
+    if (c == '\'') {
+      text += R"('\'')";
+    } else {
+      text += c;
+    }
+  }
+  return text += '\'';
+}
+
 Failure not_executed(const std::string& name, int error) {
   if (error == ECANCELED) {
-    return Failure{ExitCode::lost, "the mutex was lost before \"" + name + "\" could be run"};
+    return Failure{ExitCode::lost, "mutex lost before \"" + name + "\" could be started"};
   }
   const bool absent = error == ENOENT || error == ENOTDIR;
-  return Failure{absent ? ExitCode::not_found : ExitCode::not_executable,
-                 fmt::format("cannot run \"{}\": {}", name, std::system_category().message(error))};
+  std::string text =
+      fmt::format("cannot run \"{}\": {}", name, std::system_category().message(error));
+  if (absent && name.find_first_of(" \t\n") != std::string::npos) {
+    text += fmt::format("; \"{}\" is one word; use sh -c {}", name, shell_word(name));
+  }
+  return Failure{absent ? ExitCode::not_found : ExitCode::not_executable, text};
 }
 
 }  // namespace

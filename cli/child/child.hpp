@@ -46,7 +46,7 @@ class Child {
  public:
   /// Begins to start it. `kill_after`: from TERM to KILL when the lease is over. It does not begin
   /// to run when the lease is over, or after `end()`. `release_hook`: what runs only after all of
-  /// this one is gone, also when we are.
+  /// this one is gone, even if we are.
   Child(const Program& program, LocalTime lease_end, std::chrono::nanoseconds kill_after,
         const Child* release_hook = nullptr);
 

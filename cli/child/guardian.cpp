@@ -54,7 +54,7 @@ void send_report(const GuardianPlan& plan, const Report& report) noexcept {
 }
 
 /// The child: becomes CMD. It tells its number itself, so that simba knows it before CMD does
-/// anything, also where the guardian is killed in that moment.
+/// anything, even if the guardian is killed at that moment.
 [[noreturn]] void become_command(const GuardianPlan& plan, char* const* envp, pid_t guardian,
                                  int failure) noexcept {
   ::setpgid(0, 0);
@@ -129,7 +129,7 @@ class Guardian {
   Nanoseconds look_closer_at_ = 0;
   Nanoseconds linger_until_ = forever;
   Nanoseconds heard_at_[signals_known] =
-      {};  // from the service manager; 0: it was not, or it counts no more
+      {};  // from the service manager; 0: it was not, or it no longer counts
   Nanoseconds send_at_[signals_known] = {};  // what waits whether we hear it too; 0: nothing
 };
 

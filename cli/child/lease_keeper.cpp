@@ -43,9 +43,9 @@ milliseconds kill_after(const engine::ContentionPlan& plan) noexcept {
 std::optional<std::string> margin_problem(const engine::ContentionPlan& plan) {
   if (plan.margin >= least_margin) return std::nullopt;
   return fmt::format(
-      "margin is {} ms but must be at least {} ms: CMD is ended within it, before anyone else can "
-      "own the mutex; raise it, or leave it out and let ttl + transition be at least {} ms",
-      plan.margin.count(), least_margin.count(), 20 * least_margin.count());
+      "margin must be at least {} ms (got {} ms), so that CMD can be terminated before anyone else "
+      "can own the mutex; raise it, or omit it and make ttl + transition at least {} ms",
+      least_margin.count(), plan.margin.count(), 20 * least_margin.count());
 }
 
 std::vector<std::pair<std::string, std::string>> variables_of(const MutexContendService& service) {
@@ -64,8 +64,8 @@ std::optional<std::string> deadlock_with(const std::string& mutex, const std::st
     return std::nullopt;
   }
   return fmt::format(
-      "mutex \"{}\" is held by {}, the simba that this one runs inside ({} says so), so it would "
-      "wait for itself; name another mutex, or leave the inner simba out",
+      "deadlock: mutex \"{}\" is held by {}, the simba that this one runs inside (see {}); use "
+      "another mutex, or remove the inner simba",
       printable(mutex), printable(owner_id), held_variable);
 }
 
@@ -83,9 +83,9 @@ void Withheld::keep(MutexContendService& service, std::string_view reason, Outpu
   until_ = std::max(end, make_system_clock()->now()) + margin_;
   const std::string mutex = printable(service.contender().mutex());
   output.note(left.count() > 0
-                  ? fmt::format("mutex \"{}\" is not given back: {}; its lease runs out in {}",
-                                mutex, reason, to_text(left))
-                  : fmt::format("mutex \"{}\" is lost: {}", mutex, reason),
+                  ? fmt::format("mutex \"{}\" not released: {}; its lease expires in {}", mutex,
+                                reason, to_text(left))
+                  : fmt::format("mutex \"{}\" lost: {}", mutex, reason),
               {{"event", "not_released"},
                {"mutex", service.contender().mutex()},
                {"contender_id", service.contender_id()},

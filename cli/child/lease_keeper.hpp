@@ -41,9 +41,9 @@ class LeaseKeeper {
  public:
   explicit LeaseKeeper(const MutexContendService& service) : service_{service} {}
 
-  /// The end of the lease as this process knows it, also while it is renewed for a program that
-  /// puts things in order before the release. Never goes back. The past where the mutex was never
-  /// ours.
+  /// The end of the lease as this process knows it, including while it is renewed for a program
+  /// that puts things in order before the release. Never goes back. The past where the mutex was
+  /// never ours.
   LocalTime lease_end();
 
  private:
@@ -51,7 +51,7 @@ class LeaseKeeper {
   LocalTime known_{};
 };
 
-/// That a mutex is not given back, since what it protects may still be in use here.
+/// That a mutex is not released, because what it protects may still be in use here.
 ///
 /// Threads: every function may be called from any thread.
 class Withheld {

@@ -18,8 +18,8 @@ class Terminal {
 
   bool exists() const noexcept { return file_ >= 0; }
 
-  /// The descriptor to hand to a new group; -1: standard input is no terminal, or it is not ours to
-  /// give.
+  /// The descriptor to hand to a new group; -1: standard input is not a terminal, or it is not ours
+  /// to give.
   int to_hand_over() const noexcept;
 
   /// To a group that goes on, if it is ours now. True when it was given.

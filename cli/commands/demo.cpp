@@ -78,7 +78,7 @@ class Play {
   void hand_over() {
     const std::string name = stage_.await_leader();
     hand_over_ =
-        surely(act(name, SIGTERM, "is told to stop (SIGTERM), and hands over", most_patience));
+        surely(act(name, SIGTERM, "is told to stop (SIGTERM) and hands over", most_patience));
     tell_time("the hand-over took", hand_over_);
     stage_.linger(scene_length / 2);
     stage_.start(name);
@@ -96,12 +96,12 @@ class Play {
 
   void freeze() {
     const std::string name = stage_.await_leader();
-    const auto span = act(name, SIGSTOP, "is frozen (SIGSTOP), so its lease must run out",
+    const auto span = act(name, SIGSTOP, "is frozen (SIGSTOP), so its lease must expire",
                           2 * std::chrono::ceil<milliseconds>(take_over_bound_));
     freeze_ = span;
     if (span) tell_time("the take-over took", *span);
     stage_.linger(scene_length / 2);
-    view_.tell(fmt::format("{} goes on (SIGCONT), and finds that it leads no longer", name),
+    view_.tell(fmt::format("{} resumes (SIGCONT) and finds that it is no longer leader", name),
                {{"event", "act"}, {"candidate", name}, {"signal", SIGCONT}});
     stage_.send(name, SIGCONT);
     if (!span) stage_.await_leader();
@@ -115,17 +115,18 @@ class Play {
 
   int summary() {
     const auto& faults = stage_.faults();
-    const std::string frozen = freeze_ ? precise(*freeze_) : "held up: it froze while it wrote";
+    const std::string frozen = freeze_ ? precise(*freeze_) : "delayed: it froze during a write";
     output_.result(
-        fmt::format("\nhand-over, graceful         {}\n"
-                    "take-over after kill -9     {} (SQLite sees at once that a process is gone;\n"
-                    "                            between hosts: {})\n"
-                    "take-over from a frozen one {} ({})\n"
-                    "{} leaders, {}",
-                    precise(hand_over_), precise(kill_), at_most(take_over_bound_), frozen,
-                    at_most(take_over_bound_), stage_.leaders_seen(),
-                    faults.empty() ? "never two at a time, each fencing token above the last"
-                                   : fmt::format("{}", fmt::join(faults, "; "))),
+        fmt::format(
+            "\nhand-over, graceful         {}\n"
+            "take-over after kill -9     {} (SQLite notices immediately that a process ended;\n"
+            "                            between hosts: {})\n"
+            "take-over from a frozen one {} ({})\n"
+            "{} leaders, {}",
+            precise(hand_over_), precise(kill_), at_most(take_over_bound_), frozen,
+            at_most(take_over_bound_), stage_.leaders_seen(),
+            faults.empty() ? "never two at a time, each fencing token above the last"
+                           : fmt::format("{}", fmt::join(faults, "; "))),
         {{"event", "summary"},
          {"hand_over_ms", to_milliseconds(hand_over_)},
          {"kill_take_over_ms", to_milliseconds(kill_)},
@@ -151,12 +152,11 @@ class Play {
 class DemoCommand final : public Command {
  public:
   CLI::App* add_to(CLI::App& app) override {
-    auto* command = app.add_subcommand("demo", "Watch processes elect a leader, and take over");
+    auto* command = app.add_subcommand("demo", "Watch processes elect a leader and take over");
     command->footer(
-        R"(Starts four candidates on a store of their own, a temporary SQLite database.
-Their leader hands over, the next one is killed, the one after it freezes; each
-time another takes over, and the time is taken. Ends by itself after some ten
-seconds.)");
+        R"(Starts four candidates on a temporary SQLite database. Their leader hands over,
+the next one is killed, the one after that is frozen; each time another takes
+over, and the time is measured. Ends by itself after about ten seconds.)");
     candidate_ = command->add_subcommand("candidate", "One of the processes");
     candidate_->group("");  // not for users
     candidate_->add_option("name", name_)->required();
@@ -170,8 +170,7 @@ seconds.)");
     const auto& options = invocation.options;
     if (candidate_->parsed()) return demo::be_candidate(name_, setting_, options.verbosity);
     if (options.backend || options.config) {
-      throw UsageError{
-          "demo brings a store of its own, so it takes neither --backend nor --config"};
+      throw UsageError{"demo uses its own store; leave out --backend and --config"};
     }
     Signals signals;
     const demo::Folder folder;

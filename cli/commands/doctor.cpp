@@ -1,4 +1,4 @@
-// simba doctor: is the store fit, and what can be expected of it?
+// simba doctor: checks the store, and shows what to expect of it.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
@@ -73,12 +73,12 @@ class Examination {
                                                  printable(value.value), printable(value.origin)));
       settings.push_back({{"key", value.key}, {"value", value.value}, {"origin", value.origin}});
     }
-    line(title, settings.empty() ? "all by default" : "all others by default");
-    title = "not used";
+    line(title, settings.empty() ? "all defaults" : "all others are defaults");
+    title = "ignored";
     for (const auto& value : values) {
       if (value.replaced_by.empty()) continue;
       line(std::exchange(title, ""),
-           fmt::format("{} = {}, from {}: {} goes before it", value.key, printable(value.value),
+           fmt::format("{} = {}, from {}: overridden by {}", value.key, printable(value.value),
                        printable(value.origin), printable(value.replaced_by)));
       unused.push_back({{"key", value.key},
                         {"value", value.value},
@@ -97,15 +97,14 @@ class Examination {
     line("lease",
          fmt::format("{} ttl + {} transition, renewed {} after the last renewal", to_text(plan.ttl),
                      to_text(plan.transition), to_text(plan.renew_after)));
-    line("hand-over", fmt::format("one message; when that is lost, {}",
-                                  at_most(worst.hand_over_without_notice)));
-    line(
-        "take-over",
-        worst.take_over_when_gone
-            ? fmt::format("at once when the owner's process is gone ({} when no hint of it comes), "
-                          "{} when it hangs",
-                          at_most(*worst.take_over_when_gone), at_most(worst.take_over))
-            : fmt::format("{} after a crash of the owner", at_most(worst.take_over)));
+    line("hand-over",
+         fmt::format("one message; if that is lost, {}", at_most(worst.hand_over_without_notice)));
+    line("take-over",
+         worst.take_over_when_gone
+             ? fmt::format("immediately if the owner's process ends ({} if no notification "
+                           "arrives), {} if it hangs",
+                           at_most(*worst.take_over_when_gone), at_most(worst.take_over))
+             : fmt::format("{} after the owner crashes", at_most(worst.take_over)));
     line("step-down", fmt::format("{} after the last renewal, at least {} before another "
                                   "can own the mutex",
                                   at_most(worst.step_down), to_text(plan.margin)));
@@ -122,9 +121,10 @@ class Examination {
             {"stop_ms", rounded_up(worst.stop).count()}});
     if (plan.ttl < short_ttl) {
       add({.weight = Weight::warning,
-           .text = fmt::format("a ttl of {} is very short: a pause of the machine or of the store "
-                               "loses the mutex; take {} or more",
-                               to_text(plan.ttl), to_text(short_ttl))});
+           .text =
+               fmt::format("ttl is very short ({}): a short pause of the machine or of the store "
+                           "loses the mutex; use {} or more",
+                           to_text(plan.ttl), to_text(short_ttl))});
     }
     if (const auto problem = margin_problem(plan)) {
       add({.weight = Weight::problem, .text = *problem});
@@ -147,9 +147,9 @@ class Examination {
 
   void show_clock(const ClockOffset& clock) {
     const auto size = std::chrono::abs(clock.offset);
-    const std::string where = size <= clock.error                   ? "agrees with ours"
-                              : clock.offset > milliseconds::zero() ? "is ahead of ours"
-                                                                    : "is behind ours";
+    const std::string where = size <= clock.error                   ? "agrees with this host's"
+                              : clock.offset > milliseconds::zero() ? "is ahead of this host's"
+                                                                    : "is behind this host's";
     line("clock", size <= clock.error
                       ? fmt::format("the store's {}, give or take {}", where, to_text(clock.error))
                       : fmt::format("the store's {} by {}, give or take {}", where, to_text(size),
@@ -159,10 +159,11 @@ class Examination {
             {"error_ms", clock.error.count()}});
     if (size > clock.error + large_offset) {
       add({.weight = Weight::warning,
-           .text = fmt::format("the clock of the store {} by {}; leases do not suffer, since only "
-                               "the store's clock counts, but times that are shown do: let both "
-                               "hosts follow a time server",
-                               where, to_text(size))});
+           .text =
+               fmt::format("the clock of the store {} by {}; leases are not affected, because only "
+                           "the store's clock counts, but the times shown are: synchronize both "
+                           "hosts with a time server",
+                           where, to_text(size))});
     }
   }
 
@@ -226,13 +227,13 @@ class Examination {
 class DoctorCommand final : public Command {
  public:
   CLI::App* add_to(CLI::App& app) override {
-    auto* command = app.add_subcommand("doctor", "Examine the store and say what is wrong with it");
+    auto* command = app.add_subcommand("doctor", "Check the store and its configuration");
     command->footer(
-        R"(Shows which store it is, where each setting comes from, whether the store can
-be reached, its version, rights and settings, how far its clock is from ours,
-and how long hand-over and take-over last at worst. The exit code is 0 where
-there is no problem, else that of the first one: 69 the store cannot be reached,
-77 it refuses us, 78 something is not set up as it must be.
+        R"(Shows which store is used, where each setting comes from, whether the store is
+reachable, its version, privileges and settings, the offset of its clock, and
+how long hand-over and take-over last in the worst case. The exit code is 0 if
+there is no problem, otherwise that of the first one: 69 the store is not
+reachable, 77 it denies access, 78 something is misconfigured.
 
 Examples:
   simba doctor
@@ -261,11 +262,11 @@ Examples:
       case ErrorKind::timeout:
       case ErrorKind::in_doubt:
         return fmt::format(
-            "{}\nis the store running, is its address right, and does no firewall "
-            "stand between?",
+            "{}\nis the store running, is its address correct, and does a firewall block "
+            "it?",
             error.what());
       case ErrorKind::permission:
-        return error.what();  // it names the right; there is no other list
+        return error.what();  // it names the privilege; there is no other list
       default:
         return explain(error);
     }

@@ -46,7 +46,7 @@ struct Hooks {
 /// for the release has a guardian from the acquisition on, which calls it if we are killed.
 ///
 /// What may happen to it, and what is done:
-///   released   It ends well: the mutex is given back. It fails, or takes longer than --drain, or
+///   released   It succeeds: the mutex is released. It fails, or takes longer than --drain, or
 ///              the lease, which is renewed meanwhile, is over: the lease is left to run out.
 ///   lost       It has --drain, too, and nothing is left to be given back.
 ///   killed     The guardian calls it, as released, until the lease is over.
@@ -104,7 +104,7 @@ class Leader final : public AbstractMutexContender {
       prepare_release_hook(keeper.lease_end());
       return std::nullopt;
     });
-    tell(event, fmt::format("leads: mutex \"{}\", fencing token {}", printable(mutex()),
+    tell(event, fmt::format("leading: mutex \"{}\", fencing token {}", printable(mutex()),
                             service_->fencing_token()));
     if (well && hooks_.on_acquired) {
       well = call(event, [&] { return run_first_hook(keeper, event); });
@@ -121,10 +121,11 @@ class Leader final : public AbstractMutexContender {
     const bool called = hooks_.on_released.has_value();
     const bool well = !called || call(event, [&] { return say_release_hook(keeper, lost); });
     if (called && !lost && (!well || service_->lease_left() == 0s)) {
-      withheld_.keep(*service_,
-                     well ? "its lease was over before the hook for \"released\" was"
-                          : "the hook for \"released\" failed, so what it should end may still run",
-                     output_);
+      withheld_.keep(
+          *service_,
+          well ? "its lease expired before the \"released\" hook had ended"
+               : "the \"released\" hook failed, so what it should stop may still be running",
+          output_);
     } else {
       tell(event, fmt::format("{}: mutex \"{}\"", lost ? "lost" : "released", printable(mutex())));
     }
@@ -166,20 +167,19 @@ class Leader final : public AbstractMutexContender {
     auto release_hook = program(*hooks_.on_released, "released");
     const auto line = [&](std::string_view fate, std::string_view text) {
       return output_.note_line(
-          fmt::format(
-              "simba was killed; its guardian has called the hook for \"released\" of mutex "
-              "\"{}\"{}",
-              printable(mutex()), text),
+          fmt::format("simba was killed; its guardian ran the \"released\" hook of mutex \"{}\"{}",
+                      printable(mutex()), text),
           {{"event", "guardian"}, {"hook", "released"}, {"mutex", mutex()}, {"fate", fate}});
     };
     release_hook.release_hook = ReleaseHook{
         .lost_variable = {"SIMBA_EVENT", "lost"},
         .limit = drain_ + patience_with_hook,
         .done = line("done", ""),
-        .failed = line("failed", ", which failed: what it should end may still run"),
-        .killed = line("killed",
-                       ", which was killed since it was not over when the lease was: what "
-                       "it should end may still run")};
+        .failed = line("failed", ", which failed: what it should stop may still be running"),
+        .killed =
+            line("killed",
+                 ", which was killed because the lease expired: what it should stop may still be "
+                 "running")};
     auto child = std::make_unique<Child>(release_hook, lease_end, kill_after(plan_));
     {
       const std::lock_guard lock{mutex_};
@@ -225,17 +225,17 @@ class Leader final : public AbstractMutexContender {
         output_.event(object);
         return true;
       }
-      std::string text = fmt::format("the hook for \"{}\" ", event);
+      std::string text = fmt::format("the \"{}\" hook ", event);
       if (end.survivors) {
-        text += "has processes that belong to another user and could not be ended";
+        text += "has processes that belong to another user and could not be terminated";
       } else if (attended->wants_terminal) {
-        text += "was ended: it wants to use the terminal, which it cannot have";
+        text += "was terminated: it tried to use the terminal, which is not available to it";
       } else if (end.forced) {
-        text += "took too long and was ended";
+        text += "took too long and was terminated";
       } else if (code != 0) {
-        text += fmt::format("ended with exit code {}", code);
+        text += fmt::format("exited with code {}", code);
       } else {
-        text += "had left processes in its group; they were ended (setsid keeps them)";
+        text += "left processes running in its group; they were terminated (setsid keeps them)";
       }
       output_.note(text, object);
       return code == 0 && !end.forced && !end.survivors;
@@ -261,9 +261,10 @@ class Leader final : public AbstractMutexContender {
   void tell_owner(const MutexOwner& owner) {
     const std::string& id = owner.owner_id();
     const std::string shown = printable(mutex());
-    output_.result(id.empty() ? fmt::format("nobody owns mutex \"{}\"", shown)
-                              : fmt::format("follows: {} owns mutex \"{}\"", printable(id), shown),
-                   {{"event", "owner"}, {"mutex", mutex()}, {"owner", id}});
+    output_.result(
+        id.empty() ? fmt::format("mutex \"{}\" has no owner", shown)
+                   : fmt::format("following: mutex \"{}\" is owned by {}", shown, printable(id)),
+        {{"event", "owner"}, {"mutex", mutex()}, {"owner", id}});
   }
 
   const Invocation& invocation_;
@@ -285,32 +286,33 @@ class Leader final : public AbstractMutexContender {
 class ElectCommand final : public Command {
  public:
   CLI::App* add_to(CLI::App& app) override {
-    auto* elect = app.add_subcommand("elect", "Stay a candidate for leadership and call hooks");
+    auto* elect = app.add_subcommand("elect", "Stand for leadership and run hooks when it changes");
     elect
-        ->add_option("--on-acquired", hooks_.on_acquired, "Called by sh -c when this one leads now")
+        ->add_option("--on-acquired", hooks_.on_acquired, "Shell command to run on becoming leader")
         ->type_name("CMD");
     elect
         ->add_option(
             "--on-released", hooks_.on_released,
-            "Called by sh -c when it leads no more; before the mutex is given back, unless "
-            "it was lost")
+            "Shell command to run on ceasing to be leader; before the mutex is released, unless it "
+            "was lost")
         ->type_name("CMD");
     elect
         ->add_option("--on-failure", on_failure_,
-                     "When --on-acquired fails: step-down gives the mutex back and contends again "
-                     "a lease later; keep leads on")
+                     "What to do if --on-acquired fails: step-down (default) releases the mutex "
+                     "and contends again after the length of a lease; keep stays leader")
         ->type_name("step-down|keep")
         ->check(CLI::IsMember({"step-down", "keep"}));
     elect
         ->add_option("--drain", drain_,
-                     "How long --on-released may take, and the mutex is kept for it (default: 90s)")
+                     "How long to keep the mutex while --on-released runs (default: 90s)")
         ->type_name("TIME");
     elect->footer(
-        R"(Prints every change of the leader. Hooks get SIMBA_MUTEX, SIMBA_CONTENDER_ID, SIMBA_FENCING_TOKEN
-and SIMBA_EVENT (acquired, released or lost). What a hook leaves running is ended a second after its
-end, unless by setsid. INT and TERM call --on-released, give the mutex back and end simba with exit
-code 0. If that hook fails, or takes longer than --drain, the mutex is not given back: simba waits
-until the lease has run out, and ends with 79. If simba is killed, its guardian calls the hook.
+        R"(Prints every change of leader. The environment of hooks has SIMBA_MUTEX, SIMBA_CONTENDER_ID,
+SIMBA_FENCING_TOKEN and SIMBA_EVENT (acquired, released or lost). Processes that a hook leaves
+running are terminated a second after it ends, unless started with setsid. On SIGINT and SIGTERM
+simba runs --on-released, releases the mutex and exits with 0. If that hook fails, or takes longer
+than --drain, the mutex is not released: simba waits until the lease has expired, and exits with 79.
+If simba is killed, its guardian process runs the hook.
 To run a service on one host at a time, prefer simba run -m NAME -- SERVICE: it needs no hooks.
 
 Examples:
@@ -341,7 +343,7 @@ Examples:
     const auto look = [&]() -> std::optional<std::chrono::milliseconds> {
       if (leader.wants_to_step_down()) {
         output.note(
-            fmt::format("steps down, and contends again in {}", to_text(store.plan().lease())),
+            fmt::format("stepping down; contending again in {}", to_text(store.plan().lease())),
             {{"event", "steps_down"}, {"mutex", leader.mutex()}});
         service->stop();
         if (leader.leads() || leader.withheld()) return std::nullopt;
@@ -361,9 +363,8 @@ Examples:
     }
     service->close();
     if (leader.leads()) {
-      leader.withheld().abandon(
-          *service,
-          "the hook for \"released\" was not called, or has not ended, in the time for it", output);
+      leader.withheld().abandon(*service,
+                                "the \"released\" hook did not run or did not end in time", output);
     }
     leader.withheld().wait();
     if (refused) std::rethrow_exception(refused);

@@ -1,4 +1,4 @@
-// simba init: makes what a store needs.
+// simba init: creates what a store needs.
 #include <CLI/CLI.hpp>
 
 #include <fmt/format.h>
@@ -13,8 +13,8 @@ namespace {
 class InitCommand final : public Command {
  public:
   CLI::App* add_to(CLI::App& app) override {
-    auto* command = app.add_subcommand("init", "Make what a store needs, such as its table");
-    command->footer(R"(What is there already stays as it is, so it may be run again at any time.
+    auto* command = app.add_subcommand("init", "Create what the store needs, such as its table");
+    command->footer(R"(Leaves what already exists unchanged, so it is safe to run again.
 
 Example:
   simba init -b postgresql://owner@db/app)");

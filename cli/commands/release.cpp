@@ -16,12 +16,12 @@ namespace {
 class ReleaseCommand final : public Command {
  public:
   CLI::App* add_to(CLI::App& app) override {
-    auto* command = app.add_subcommand("release", "Take a mutex away from its owner, by force");
-    command->add_flag("--force", force_, "Yes, although there may be two owners for a while");
+    auto* command = app.add_subcommand("release", "Take a mutex away from its owner by force");
+    command->add_flag("--force", force_, "Confirm that there may be two owners for a while");
     command->footer(
-        R"(The owner, if it is alive, learns of it at its next renewal or sooner. Until
-then both it and the next owner may believe that they own the mutex; only
-fencing tokens tell them apart.
+        R"(The owner, if alive, notices at its next renewal or sooner. Until then both it
+and the next owner may believe that they own the mutex; only fencing tokens tell
+them apart.
 
 Example:
   simba release -m backup --force)");
@@ -33,17 +33,17 @@ Example:
     const std::string& mutex = options.need_mutex();
     if (!force_) {
       throw UsageError{fmt::format(
-          "release takes mutex \"{}\" away from its owner, who may go on for a while without "
-          "knowing it, so that there are two; if that is what you want, add --force",
+          "releasing mutex \"{}\" may result in two owners until its owner notices; add --force if "
+          "that is acceptable",
           printable(mutex))};
     }
     const auto admin = make_admin(options, options.load(), make_command_runtime(options.verbosity));
     const auto before = admin->evict(mutex);
     const bool owned = !before.owner_id.empty();
     const std::string text =
-        owned ? fmt::format("released \"{}\", which {} owned (fencing token {})", printable(mutex),
-                            owner_text(before.owner_id), before.fencing_token)
-              : fmt::format("\"{}\" was free already", printable(mutex));
+        owned ? fmt::format("released \"{}\", which was owned by {} (fencing token {})",
+                            printable(mutex), owner_text(before.owner_id), before.fencing_token)
+              : fmt::format("\"{}\" was already free", printable(mutex));
     output.result(text, {{"event", owned ? "released" : "free"},
                          {"mutex", mutex},
                          {"owner", owner_json(before.owner_id)},

@@ -2,7 +2,7 @@
 //
 // What may happen, and what is done:
 //   waiting    a signal: 128+n, CMD never runs. Time is over: 75. Store silent: 69; refuses: 77.
-//   starting   Loss: CMD never runs, 76, also with --on-loss continue. Signals: as below.
+//   starting   Loss: CMD never runs, 76, even with --on-loss continue. Signals: as below.
 //   running    CMD ends: what it left in its group is ended too, then release, its exit code.
 //              Signals: to the whole group. CMD stops by job control: so do we, and go on together.
 //              Loss: TERM, KILL within the margin, 76; with --on-loss continue only a warning.
@@ -126,20 +126,19 @@ class Run {
     ending_ = on_loss_ == OnLoss::terminate || !started_;
     if (ending_) child_.end(kill_after_);
     if (!started_) return;  // the failure tells it
-    tell_loss(ending_ ? "CMD is ended" : "CMD runs on without it");
+    tell_loss(ending_ ? "terminating CMD" : "CMD keeps running without it");
   }
 
   void tell_loss(std::string_view consequence) {
-    output_.note(
-        fmt::format("mutex \"{}\" is lost; {}", printable(candidate_.mutex()), consequence),
-        described("lost"));
+    output_.note(fmt::format("mutex \"{}\" lost; {}", printable(candidate_.mutex()), consequence),
+                 described("lost"));
   }
 
   void started() {
     started_ = true;
     child_.extend(permitted_until());
     output_.event(described("started"));
-    if (ending_) tell_loss("CMD is ended");  // it has begun just before
+    if (ending_) tell_loss("terminating CMD");  // it has begun just before
   }
 
   /// Job control. A SIGSTOP, or whatever stops it where there is no terminal, is meant for CMD
@@ -163,20 +162,21 @@ class Run {
     const int code = exit_code_of_status(end.value);
     if (code > exit_code_of_signal(0)) terminal_.restore_modes();
     if (end.leftovers && !end.survivors) {
-      output_.note("CMD had left processes in its group; they were ended",
+      output_.note("CMD left processes running in its group; they were terminated",
                    described("leftovers_ended"));
     }
     if (end.unguarded && !ending_) {
-      output_.note("the guardian process was killed, so CMD was ended", described("unguarded"));
+      output_.note("the guardian process was killed, so CMD was terminated",
+                   described("unguarded"));
     }
     if (end.survivors) {
-      output_.note("processes of CMD that belong to another user could not be ended",
+      output_.note("cannot terminate processes of CMD that belong to another user",
                    described("survivors"));
     }
     bool lost = ending_ || end.forced;
-    if (ending_ && !started_) tell_loss("CMD was ended while it was started");
+    if (ending_ && !started_) tell_loss("CMD was terminated while starting");
     if (!told_loss_ && (end.forced || is_lost())) {  // the guardian may have known first
-      tell_loss(end.forced ? "CMD is ended" : "CMD has ended");
+      tell_loss(end.forced ? "terminating CMD" : "CMD has ended");
       lost = lost || on_loss_ == OnLoss::terminate;
     }
     auto object = described("ended");
@@ -203,24 +203,25 @@ class Run {
 class RunCommand final : public Command {
  public:
   CLI::App* add_to(CLI::App& app) override {
-    auto* run = app.add_subcommand("run", "Run CMD while the mutex is held: -m NAME -- CMD...");
-    run->add_option("--timeout", timeout_,
-                    "Give up with exit code 75 after this time; 0 asks once (default: never)")
+    auto* run = app.add_subcommand("run", "Run CMD while holding the mutex: -m NAME -- CMD...");
+    run->add_option(
+           "--timeout", timeout_,
+           "Give up with exit code 75 after this time; 0: try once (default: wait forever)")
         ->type_name("TIME");
     run->add_option("--on-loss", on_loss_,
-                    "When the mutex is lost: terminate ends CMD with all its processes and exits "
-                    "with 76; continue lets it run on")
+                    "What to do if the mutex is lost: terminate CMD with all its processes and "
+                    "exit with 76 (default), or let CMD continue")
         ->type_name("terminate|continue")
         ->check(CLI::IsMember({"terminate", "continue"}));
     run->footer(
-        R"(Waits for the mutex, runs CMD in a process group of its own, gives the mutex back when all of the
-group is gone, and exits as CMD did. Signals go to the group. CMD never outlives the lock, also when
-simba is killed. CMD gets SIMBA_MUTEX, SIMBA_CONTENDER_ID and SIMBA_FENCING_TOKEN. What --json
-prints goes to standard error: standard output is CMD's.
+        R"(Waits for the mutex, runs CMD in its own process group, releases the mutex once the whole group
+has ended, and exits with CMD's exit code. Signals are passed on to the group. CMD never outlives
+the lock, even if simba is killed. CMD's environment has SIMBA_MUTEX, SIMBA_CONTENDER_ID and
+SIMBA_FENCING_TOKEN. The output of --json goes to standard error: standard output is CMD's.
 
 Examples:
   simba run -m nightly -- pg_dump -f dump.sql app
-  simba run -m nightly --timeout 0 -- ./job || echo "somebody else does it"
+  simba run -m nightly --timeout 0 -- ./job || echo "already running elsewhere"
   simba run -b redis://10.0.0.5 -m deploy --timeout 30s -- sh -c './build && ./deploy'
 )");
     return run;
@@ -231,8 +232,7 @@ Examples:
   int run(const Invocation& invocation, Output& output) override {
     const std::string& mutex = invocation.options.need_mutex();
     if (invocation.words.empty()) {
-      throw UsageError{"there is no CMD to run; it comes after \"--\": simba run -m " + mutex +
-                       " -- CMD"};
+      throw UsageError{"missing CMD; put it after \"--\": simba run -m " + mutex + " -- CMD"};
     }
     Patience patience;
     if (timeout_) patience.limit = parse_duration(*timeout_, "--timeout");

@@ -1,4 +1,4 @@
-// simba schedule: a CMD again and again, by the leader only.
+// simba schedule: runs CMD periodically, on the leader only.
 #include <CLI/CLI.hpp>
 #include <atomic>
 #include <chrono>
@@ -72,8 +72,8 @@ class Worker {
       if (drains && end.child.killed && !end.child.survivors) {
         killed_ =
             service.lease_left() == 0s
-                ? "its lease was over before CMD was, which was killed"
-                : fmt::format("CMD had not ended {} after TERM and was killed", to_text(drain_));
+                ? "its lease expired before CMD, which was killed, had ended"
+                : fmt::format("CMD had not ended {} after SIGTERM and was killed", to_text(drain_));
       }
       if (end.child.survivors) survivors_ = true;
       tell(end, std::move(object));
@@ -93,7 +93,8 @@ class Worker {
     if (state.is_acquired(service.contender_id())) leads_by_ = &service;
     if (!state.is_released(service.contender_id())) return;
     if (leaving_ && has_survivors()) {
-      withheld_.keep(service, "processes of CMD that belong to another user still run", output_);
+      withheld_.keep(service, "processes of CMD that belong to another user are still running",
+                     output_);
     } else if (leaving_ && !killed_.empty()) {
       withheld_.keep(service, killed_, output_);
     }
@@ -121,15 +122,16 @@ class Worker {
     object["killed"] = end.killed;
     object["leftovers_ended"] = end.leftovers;
     if (end.survivors) {
-      output_.note("processes of CMD that belong to another user could not be ended", object);
+      output_.note("cannot terminate processes of CMD that belong to another user", object);
     } else if (end.leftovers) {
-      output_.note("CMD had left processes in its group; they were ended", object);
+      output_.note("CMD left processes running in its group; they were terminated", object);
     } else if (attended.wants_terminal) {
-      output_.note("CMD was ended: it wants to use the terminal, which it cannot have", object);
+      output_.note("CMD was terminated: it tried to use the terminal, which is not available to it",
+                   object);
     } else if (end.forced && !leaving_) {
-      output_.note("the mutex is lost; CMD was ended", object);
+      output_.note("mutex lost; CMD was terminated", object);
     } else if (code != 0 && !leaving_) {
-      output_.note(fmt::format("CMD ended with exit code {}", code), object);
+      output_.note(fmt::format("CMD exited with code {}", code), object);
     } else {
       output_.event(object);
     }
@@ -154,29 +156,30 @@ class ScheduleCommand final : public Command {
  public:
   CLI::App* add_to(CLI::App& app) override {
     auto* schedule =
-        app.add_subcommand("schedule", "Run CMD again and again, by one of all instances only");
-    schedule->add_option("--every", every_, "The pause between the end of CMD and its next start")
+        app.add_subcommand("schedule", "Run CMD periodically, on one instance at a time");
+    schedule->add_option("--every", every_, "Time from the end of CMD to its next start")
         ->type_name("TIME")
         ->required();
-    schedule->add_flag("--rate", rate_,
-                       "--every counts from start to start; starts that CMD is too slow for are "
-                       "left out");
+    schedule->add_flag(
+        "--rate", rate_,
+        "Measure --every from start to start; if CMD takes longer, the starts it misses "
+        "are skipped");
     schedule
         ->add_option("--initial-delay", initial_delay_,
-                     "The pause between becoming the leader and the first start (default: none)")
+                     "Time from becoming leader to the first start (default: 0)")
         ->type_name("TIME");
     schedule
         ->add_option("--drain", drain_,
-                     "How long CMD may take to end, and the mutex is kept for it, when simba is "
-                     "told to (default: 90s)")
+                     "How long to keep the mutex while CMD ends after simba is told to stop "
+                     "(default: 90s)")
         ->type_name("TIME");
     schedule->footer(
-        R"(Start it on as many hosts as you like: the one that owns the mutex runs CMD, and when it is gone
-another takes over. CMD's failures are reported, and the schedule goes on. When the mutex is lost,
-CMD is ended before anyone else can own it. INT and TERM end CMD, then simba, with exit code 0: CMD
-gets TERM, and KILL after --drain. Until it is gone the mutex is kept. If it had to be killed, or has
-processes of another user, which cannot be, the mutex is not given back: simba waits until the lease
-has run out, and ends with 79.
+        R"(Start it on as many hosts as you like: the one that owns the mutex runs CMD, and if that host
+fails, another takes over. Failures of CMD are reported, and the schedule continues. If the mutex is
+lost, CMD is terminated before anyone else can own it. SIGINT and SIGTERM stop CMD, then simba, with
+exit code 0: CMD gets SIGTERM, and SIGKILL after --drain. The mutex is kept until CMD has ended. If
+CMD had to be killed, or has processes of another user, which cannot be killed, the mutex is not
+released: simba waits until the lease has expired, and exits with 79.
 
 Examples:
   simba schedule -b redis://10.0.0.5 -m cleanup --every 30s -- ./sweep --all
@@ -190,7 +193,7 @@ Examples:
   int run(const Invocation& invocation, Output& output) override {
     const std::string& mutex = invocation.options.need_mutex();
     if (invocation.words.empty()) {
-      throw UsageError{"there is no CMD to run; it comes after \"--\": simba schedule -m " + mutex +
+      throw UsageError{"missing CMD; put it after \"--\": simba schedule -m " + mutex +
                        " --every TIME -- CMD"};
     }
     const ScheduleConfig config = schedule_config();
@@ -228,7 +231,7 @@ Examples:
     worker.leave(signals.from_manager() ? Child::Sender::manager : Child::Sender::anyone);
     scheduler.close();
     if (auto* const service = worker.leads_by()) {
-      worker.withheld().abandon(*service, "CMD has not ended although it was killed", output);
+      worker.withheld().abandon(*service, "CMD was killed but has not ended", output);
     }
     worker.withheld().wait();
     if (refused) std::rethrow_exception(refused);
@@ -239,7 +242,9 @@ Examples:
  private:
   ScheduleConfig schedule_config() const {
     const auto period = parse_duration(every_, "--every");
-    if (period <= 0ms) throw UsageError{"--every must be more than 0"};
+    if (period <= 0ms) {
+      throw UsageError{fmt::format("--every must be more than 0 (got {})", every_)};
+    }
     const auto delay = parse_duration(initial_delay_, "--initial-delay");
     return rate_ ? ScheduleConfig::rate(delay, period) : ScheduleConfig::delay(delay, period);
   }

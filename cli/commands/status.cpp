@@ -17,10 +17,10 @@ class StatusCommand final : public Command {
   CLI::App* add_to(CLI::App& app) override {
     auto* command = app.add_subcommand("status", "Show the mutexes of a store and their owners");
     command->footer(
-        R"(One mutex with -m, else all that the store knows of. SINCE is when the owner
-acquired it or, where the store has leases, last renewed. LEFT is the time until
-anyone else may acquire it unless it is renewed, or "session": until the owner's
-session ends.
+        R"(Shows one mutex with -m, otherwise all mutexes in the store. SINCE is when the
+owner acquired it or, if the store has leases, last renewed it. LEFT is the time
+until anyone else may acquire it unless it is renewed, or "session": until the
+owner's session ends.
 
 Examples:
   simba status
@@ -36,7 +36,7 @@ Examples:
     if (output.json()) {
       for (const auto& entry : entries) output.result({}, to_json(entry));
     } else if (entries.empty()) {
-      output.note("the store knows of no mutex yet", {});
+      output.note("no mutexes in the store yet", {});
     } else {
       output.result(to_table(entries).text(Palette{output}), {});
     }

@@ -108,7 +108,7 @@ class Watch {
     }
   }
 
-  /// The same where a store that is away is no reason to end: says so, once.
+  /// The same, but an unreachable store does not end it: that is reported, once.
   void look_again() {
     try {
       look();
@@ -119,7 +119,7 @@ class Watch {
     } catch (const Error& error) {
       if (!error.is_transient()) throw;
       if (std::exchange(away_, true)) return;
-      output_.note(fmt::format("nothing can be seen at present: {}", error.what()),
+      output_.note(fmt::format("cannot see changes at present: {}", error.what()),
                    {{"event", "store_away"}, {"message", error.what()}});
     }
   }
@@ -147,10 +147,11 @@ bool has_reader(const pollfd& output) {
 class WatchCommand final : public Command {
  public:
   CLI::App* add_to(CLI::App& app) override {
-    auto* command = app.add_subcommand("watch", "Show changes of ownership as they come");
+    auto* command = app.add_subcommand("watch", "Show changes of ownership as they happen");
     command->footer(
-        R"(One mutex with -m, else all that the store knows of and those that come later.
-Goes on until it is interrupted (exit code 0), also while the store is away.
+        R"(Watches one mutex with -m, otherwise all mutexes in the store, including those
+created later. Runs until interrupted (exit code 0), even while the store is
+unreachable.
 
 Examples:
   simba watch

@@ -1,6 +1,6 @@
 # Completion of the command simba for bash. Installed as share/bash-completion/completions/simba.
 
-# Names of mutexes that the store of this command line knows, where it answers within a second.
+# Names of the mutexes in the store of this command line, if it answers within a second.
 _simba_mutexes() {
   local i
   local -a line store=()

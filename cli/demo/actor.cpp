@@ -47,7 +47,7 @@ News parse_news(const std::string& line) {
   News news;
   LocalTime::rep at = 0;
   if (!(words >> kind >> news.token >> at) || (kind != "leads" && kind != "follows")) {
-    throw std::invalid_argument{"a candidate said: " + line};
+    throw std::invalid_argument{"invalid line from a candidate: " + line};
   }
   news.kind = kind == "leads" ? News::Kind::leads : News::Kind::follows;
   news.at = LocalTime{LocalTime::duration{at}};

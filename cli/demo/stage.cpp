@@ -52,7 +52,7 @@ std::string Stage::await_leader() {
   const LocalTime end = local_now() + patience;
   for (;;) {
     if (const auto name = leader()) return *name;
-    if (local_now() >= end) throw Failure{ExitCode::internal, "nobody became leader in 30 s"};
+    if (local_now() >= end) throw Failure{ExitCode::internal, "nobody became leader within 30 s"};
     pump(end);
   }
 }
@@ -121,7 +121,7 @@ void Stage::hear(const std::string& name, Member& member, const News& news) {
     member.leads = false;
     member.out_at = never;
     if (member.role == Role::leader || member.role == Role::frozen) member.role = Role::follower;
-    view_.tell(fmt::format("{} leads no longer", name),
+    view_.tell(fmt::format("{} is no longer leader", name),
                {{"event", "released"}, {"candidate", name}});
     return;
   }
@@ -139,8 +139,8 @@ void Stage::hear(const std::string& name, Member& member, const News& news) {
 
 void Stage::check_lead(const std::string& name, const News& news) {
   if (news.token <= last_token_) {
-    faults_.push_back(fmt::format("the token of {}, {}, is not above the last one, {}", name,
-                                  news.token, last_token_));
+    faults_.push_back(fmt::format("fencing token of {} ({}) is not higher than the last one ({})",
+                                  name, news.token, last_token_));
   }
   last_token_ = std::max(last_token_, news.token);
   for (const auto& [other, member] : members_) {

@@ -116,11 +116,11 @@ std::string Output::finish() {
   const std::lock_guard lock{results_mutex_};
   const auto& queue = results_.queue;
   if (queue && (!queue->flush(last_time) || queue->dropped() > 0)) {
-    return "standard output was stuck, so results are missing there; is its reader alive?";
+    return "standard output was blocked, so some results were not written; is its reader alive?";
   }
   if (!failed()) return {};
   return "cannot write to standard output: " + std::generic_category().message(*failure_) +
-         "; is there room where it goes to?";
+         "; is the disk full?";
 }
 
 void Output::note(std::string_view text, const Json& object) { write_note(text, object, "\n"); }

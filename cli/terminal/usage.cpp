@@ -90,6 +90,25 @@ std::vector<std::string> option_names(const CLI::App& app) {
   return names;
 }
 
+/// What other programs call our commands.
+constexpr std::array<std::pair<std::string_view, std::string_view>, 8> other_names{{
+    {"help", "--help"},
+    {"version", "--version"},
+    {"list", "status"},
+    {"ls", "status"},
+    {"lock", "run"},
+    {"acquire", "run"},
+    {"unlock", "release"},
+    {"leader", "elect"},
+}};
+
+std::string_view our_name_of(std::string_view word) {
+  for (const auto& [other, ours] : other_names) {
+    if (other == word) return ours;
+  }
+  return {};
+}
+
 /// `word` is the first that has no meaning; `command` is null where none was found.
 std::string message_of_extra(const CLI::App& app, const CLI::App* command,
                              const std::string& word) {
@@ -98,19 +117,29 @@ std::string message_of_extra(const CLI::App& app, const CLI::App* command,
     if (command != nullptr) {
       for (std::string& name : option_names(*command)) known.push_back(std::move(name));
     }
-    return fmt::format("there is no option {}{}", word, did_you_mean(word, known));
+    return fmt::format("unknown option {}{}", word, did_you_mean(word, known));
   }
   if (command == nullptr) {
     std::vector<std::string> known;
     known.reserve(synopses.size());
     for (const auto& [name, synopsis] : synopses) known.emplace_back(name);
-    return fmt::format("there is no command {}{}", word, did_you_mean(word, known));
+    const std::string_view ours = our_name_of(word);
+    return fmt::format(
+        "unknown command \"{}\"{}", word,
+        ours.empty() ? did_you_mean(word, known) : fmt::format("; did you mean {}?", ours));
   }
-  if (synopsis_of(command->get_name()).ends_with(words_of_cmd)) {
-    return fmt::format("{} is not expected here; put \"--\" before CMD: simba {} -m NAME -- {}",
-                       word, command->get_name(), word);
+  const std::string unexpected = fmt::format("unexpected argument \"{}\"", word);
+  const std::string_view synopsis = synopsis_of(command->get_name());
+  if (word == "help") return unexpected + "; did you mean --help?";
+  if (app.get_option("--mutex")->count() == 0 &&
+      synopsis.find("-m NAME") != std::string_view::npos) {
+    return fmt::format("{}; did you mean -m {}?", unexpected, word);
   }
-  return fmt::format("{} is not expected here", word);
+  if (synopsis.ends_with(words_of_cmd)) {
+    return fmt::format("{}; put \"--\" before CMD: simba {} -m NAME -- {}", unexpected,
+                       command->get_name(), word);
+  }
+  return unexpected;
 }
 
 /// What the parser says of one option: "--name: what".
@@ -126,13 +155,13 @@ std::string message_of_option(const CLI::ParseError& error) {
          comma = allowed.find(',', comma + 2)) {
       allowed.insert(comma + 1, " ");
     }
-    return fmt::format("{} is \"{}\"; allowed: {}", option, what.substr(0, at), allowed);
+    return fmt::format("{} must be one of {} (got \"{}\")", option, allowed, what.substr(0, at));
   }
   if (what.find("At Most 1 ") != std::string::npos) {
-    return fmt::format("{} is given more than once; leave all but one out", option);
+    return fmt::format("{} given more than once; use it once", option);
   }
   if (dynamic_cast<const CLI::ArgumentMismatch*>(&error) != nullptr) {
-    return fmt::format("after {} a value must come", option);
+    return fmt::format("{} needs a value", option);
   }
   return text;
 }
@@ -150,21 +179,22 @@ std::string usage_message(const CLI::App& app, const CLI::ParseError& error) {
   const CLI::App* const command = commands.empty() ? nullptr : commands.front();
   const auto extras = app.remaining(true);
   const bool is_extra = dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr;
-  const bool no_command =
-      command == nullptr && dynamic_cast<const CLI::RequiredError*>(&error) != nullptr;
-  if (!extras.empty() && (no_command || is_extra)) {
+  const bool lacks = dynamic_cast<const CLI::RequiredError*>(&error) != nullptr;
+  // What is missing may well be what was misspelled.
+  if (!extras.empty() && (lacks || is_extra)) {
     return message_of_extra(app, command, extras.front());
   }
-  if (no_command) return "a command is missing";
+  if (lacks && command == nullptr) return "missing command";
   if (dynamic_cast<const CLI::ExcludesError*>(&error) != nullptr) {
-    return fmt::format("{}; leave one of them out", error.what());
+    return fmt::format("{}; use only one of them", error.what());
   }
   return message_of_option(error);
 }
 
 std::string nearest(std::string_view word, const std::vector<std::string>& known) {
   std::string best;
-  std::size_t least = std::min<std::size_t>(3, word.size() / 2);
+  const std::size_t dashes = std::min(word.find_first_not_of('-'), word.size());
+  std::size_t least = std::min<std::size_t>(3, (word.size() - dashes) / 2);
   for (const std::string& candidate : known) {
     const std::size_t distance = edit_distance(word, candidate);
     if (distance > least || (distance == least && !best.empty())) continue;

@@ -40,10 +40,10 @@ struct CliElect : support::CliTest {
 
 TEST_F(CliElect, CallsItsHooksAndTheLastOneBeforeItGivesTheMutexBack) {
   CliProgram first{candidate("first")};
-  ASSERT_TRUE(first.says("leads: mutex \"m\", fencing token 1"));
+  ASSERT_TRUE(first.says("leading: mutex \"m\", fencing token 1"));
   ASSERT_TRUE(has_written("acquired first"));
   CliProgram second{candidate("second")};
-  ASSERT_TRUE(second.says("follows: first owns mutex \"m\""));
+  ASSERT_TRUE(second.says("following: mutex \"m\" is owned by first"));
   first.signal(SIGTERM);
   EXPECT_EQ(first.wait(), 0) << first.err();
   EXPECT_TRUE(first.says("released: mutex \"m\""));
@@ -73,7 +73,7 @@ TEST_F(CliElect, TellsItsHookOfALossAndContendsAgain) {
   ASSERT_TRUE(has_written("acquired"));
   evict();
   ASSERT_TRUE(program.says("lost: mutex \"m\""));
-  ASSERT_TRUE(program.says("lost: mutex \"m\"\nleads"));
+  ASSERT_TRUE(program.says("lost: mutex \"m\"\nleading"));
   EXPECT_THAT(support::content_of(diary), testing::StartsWith("acquired me 1\nlost me 1\n"));
 }
 
@@ -92,13 +92,13 @@ TEST_F(CliElect, TellsItsHookOfALossAlsoWhenItIsToldToEndAtTheSameTime) {
               testing::MatchesRegex("acquired me 1\nlost me 1\n(acquired me [2-9]\n)?"
                                     "(released me [2-9]\n)?"))
       << program.err();
-  EXPECT_EQ(program.err().find("before \"sh\" could be run"), std::string::npos);
+  EXPECT_EQ(program.err().find("before \"sh\" could be started"), std::string::npos);
 }
 
 TEST_F(CliElect, SaysThatItEndsWhatAHookLeavesBehind) {
   CliProgram program{line("elect", {"--on-acquired", "sleep 600 & echo left $!"})};
   const pid_t left = program.number("left");
-  EXPECT_TRUE(program.notes("the hook for \"acquired\" had left processes in its group"));
+  EXPECT_TRUE(program.notes("the \"acquired\" hook left processes running in its group"));
   EXPECT_FALSE(support::is_alive(left));
 }
 
@@ -112,9 +112,9 @@ TEST_F(CliElect, ReapsWhatItsHooksHaveStartedAndKept) {
 
 TEST_F(CliElect, WhatOthersCallThemselvesDoesNotSteerTheTerminal) {
   CliProgram first{line("elect", {"--id", "\x1b[31mfirst"})};
-  ASSERT_TRUE(first.says("leads"));
+  ASSERT_TRUE(first.says("leading"));
   CliProgram second{line("elect", {})};
-  EXPECT_TRUE(second.says("follows: \\x1b[31mfirst owns mutex")) << second.out();
+  EXPECT_TRUE(second.says("following: mutex \"m\" is owned by \\x1b[31mfirst")) << second.out();
 }
 
 TEST_F(CliElect, AHookThatHangsIsEndedWhenTheMutexIsLost) {
@@ -126,16 +126,16 @@ TEST_F(CliElect, AHookThatHangsIsEndedWhenTheMutexIsLost) {
   evict();
   ASSERT_TRUE(program.says("lost"));
   EXPECT_FALSE(support::is_alive(hook));
-  EXPECT_THAT(program.err(), HasSubstr("the hook for \"acquired\" took too long and was ended"));
+  EXPECT_THAT(program.err(), HasSubstr("the \"acquired\" hook took too long and was terminated"));
 }
 
 TEST_F(CliElect, TheLastHookMayTakeLongerThanTheLeaseAndNobodyLeadsMeanwhile) {
   CliProgram first{line("elect", with_short_lease({"--id", "first", "--on-released",
                                                    "sleep 5; " + write("stopped")}))};
-  ASSERT_TRUE(first.says("leads"));
+  ASSERT_TRUE(first.says("leading"));
   CliProgram second{
       line("elect", with_short_lease({"--id", "second", "--on-acquired", write("started")}))};
-  ASSERT_TRUE(second.says("follows: first"));
+  ASSERT_TRUE(second.says("following: mutex \"m\" is owned by first"));
   first.signal(SIGTERM);
   EXPECT_EQ(first.wait(), 0) << first.err();
   EXPECT_TRUE(has_written("started"));
@@ -144,10 +144,9 @@ TEST_F(CliElect, TheLastHookMayTakeLongerThanTheLeaseAndNobodyLeadsMeanwhile) {
 
 TEST_F(CliElect, WhenTheLastHookFailsTheMutexIsNotGivenBack) {
   CliProgram program{line("elect", {"--id", "me", "--on-released", "exit 3"})};
-  ASSERT_TRUE(program.says("leads"));
+  ASSERT_TRUE(program.says("leading"));
   program.signal(SIGTERM);
-  ASSERT_TRUE(
-      program.notes("simba: mutex \"m\" is not given back: the hook for \"released\" failed"));
+  ASSERT_TRUE(program.notes("simba: mutex \"m\" not released: the \"released\" hook failed"));
   EXPECT_EQ(owner(), "me");
   EXPECT_TRUE(support::is_alive(program.process())) << "its end would free the mutex";
   EXPECT_EQ(program.out().find("released"), std::string::npos) << program.out();
@@ -155,34 +154,34 @@ TEST_F(CliElect, WhenTheLastHookFailsTheMutexIsNotGivenBack) {
 
 TEST_F(CliElect, WhenTheLastHookFailsAnotherLeadsOnceTheLeaseHasRunOut) {
   CliProgram first{line("elect", with_short_lease({"--on-released", "exit 3"}))};
-  ASSERT_TRUE(first.says("leads"));
+  ASSERT_TRUE(first.says("leading"));
   CliProgram second{line("elect", with_short_lease())};
-  ASSERT_TRUE(second.says("follows"));
+  ASSERT_TRUE(second.says("following"));
   first.signal(SIGTERM);
   EXPECT_EQ(first.wait(), 79) << first.err();
-  EXPECT_THAT(first.err(), HasSubstr("the hook for \"released\" ended with exit code 3"));
-  EXPECT_THAT(first.err(), HasSubstr("its lease runs out in "));
-  EXPECT_TRUE(second.says("leads"));
+  EXPECT_THAT(first.err(), HasSubstr("the \"released\" hook exited with code 3"));
+  EXPECT_THAT(first.err(), HasSubstr("its lease expires in "));
+  EXPECT_TRUE(second.says("leading"));
 }
 
 TEST_F(CliElect, ALastHookThatTakesLongerThanItMayIsEndedAndTheMutexRunsOut) {
   CliProgram program{line("elect", with_short_lease({"--drain", "300ms", "--on-released",
                                                      "echo hook $$; exec sleep 600"}))};
-  ASSERT_TRUE(program.says("leads"));
+  ASSERT_TRUE(program.says("leading"));
   program.signal(SIGTERM);
   const pid_t hook = program.number("hook");
   EXPECT_EQ(program.wait(), 79);
   EXPECT_FALSE(support::is_alive(hook));
-  EXPECT_THAT(program.err(), HasSubstr("the hook for \"released\" took too long and was ended"));
-  EXPECT_THAT(program.err(), HasSubstr("is not given back"));
+  EXPECT_THAT(program.err(), HasSubstr("the \"released\" hook took too long and was terminated"));
+  EXPECT_THAT(program.err(), HasSubstr("mutex \"m\" not released"));
 }
 
 TEST_F(CliElect, LeadsOnAfterAHookThatFailsWhereItIsToKeepTheMutex) {
   CliProgram program{line("elect", {"--on-failure", "keep", "--on-acquired", "exit 3"})};
-  ASSERT_TRUE(program.notes("simba: the hook for \"acquired\" ended with exit code 3"));
+  ASSERT_TRUE(program.notes("simba: the \"acquired\" hook exited with code 3"));
   program.signal(SIGTERM);
   EXPECT_EQ(program.wait(), 0);
-  EXPECT_EQ(program.err().find("steps down"), std::string::npos) << program.err();
+  EXPECT_EQ(program.err().find("stepping down"), std::string::npos) << program.err();
 }
 
 TEST_F(CliElect, StepsDownWhenItsFirstHookFailsSoThatAnotherCanLead) {
@@ -190,14 +189,14 @@ TEST_F(CliElect, StepsDownWhenItsFirstHookFailsSoThatAnotherCanLead) {
                                   "until test -e " + (folder.path() / "go").string() +
                                       "; do sleep 0.01; done; exit 3",
                                   "--on-released", write("cleared")})};
-  ASSERT_TRUE(first.says("leads"));
+  ASSERT_TRUE(first.says("leading"));
   CliProgram second{line("elect", {"--id", "second", "--on-acquired", write("started")})};
-  ASSERT_TRUE(second.says("follows: first"));
+  ASSERT_TRUE(second.says("following: mutex \"m\" is owned by first"));
   std::ofstream{folder.path() / "go"} << "";
-  EXPECT_TRUE(second.says("leads"));
+  EXPECT_TRUE(second.says("leading"));
   EXPECT_TRUE(has_written("started"));
   EXPECT_EQ(support::content_of(diary), "cleared\nstarted\n");
-  EXPECT_THAT(first.err(), HasSubstr("simba: steps down, and contends again in 16 s"));
+  EXPECT_THAT(first.err(), HasSubstr("simba: stepping down; contending again in 16 s"));
   first.signal(SIGTERM);
   EXPECT_EQ(first.wait(), 0) << first.err();
 }
@@ -207,32 +206,32 @@ TEST_F(CliElect, ContendsAgainALeaseAfterItHasSteppedDown) {
   CliProgram program{
       line("elect", with_short_lease({"--on-acquired",
                                       "test -e " + mark + " || { touch " + mark + "; exit 3; }"}))};
-  ASSERT_TRUE(program.notes("steps down, and contends again in 2 s"));
-  ASSERT_TRUE(program.says("released: mutex \"m\"\nleads"));
+  ASSERT_TRUE(program.notes("stepping down; contending again in 2 s"));
+  ASSERT_TRUE(program.says("released: mutex \"m\"\nleading"));
   program.signal(SIGTERM);
   EXPECT_EQ(program.wait(), 0);
 }
 
 TEST_F(CliElect, KilledItsGuardianCallsTheLastHookAtOnce) {
   CliProgram program{candidate("me")};
-  ASSERT_TRUE(program.says("leads"));
+  ASSERT_TRUE(program.says("leading"));
   ASSERT_TRUE(has_written("acquired me 1"));
   program.signal(SIGKILL);
   program.wait();
   EXPECT_TRUE(has_written("released me 1"));
-  EXPECT_TRUE(program.notes("simba was killed; its guardian has called the hook for \"released\""));
-  EXPECT_EQ(program.err().find("may still run"), std::string::npos) << program.err();
+  EXPECT_TRUE(program.notes("simba was killed; its guardian ran the \"released\" hook"));
+  EXPECT_EQ(program.err().find("may still be running"), std::string::npos) << program.err();
 }
 
 TEST_F(CliElect, ALastHookThatIsNotOverWhenTheLeaseOfAKilledOneIsIsKilledAndTold) {
   CliProgram program{line("elect", with_short_lease({"--on-released",
                                                      "trap '' TERM; echo hook $$; "
                                                      "while :; do sleep 0.01; done"}))};
-  ASSERT_TRUE(program.says("leads"));
+  ASSERT_TRUE(program.says("leading"));
   program.signal(SIGKILL);
   program.wait();
   const pid_t hook = program.number("hook");
-  EXPECT_TRUE(program.notes("was killed since it was not over when the lease was"));
+  EXPECT_TRUE(program.notes("was killed because the lease expired"));
   EXPECT_FALSE(support::is_alive(hook));
 }
 
@@ -265,7 +264,7 @@ TEST_F(CliElect, KilledWhileTheLastHookRunsItRunsOn) {
   CliProgram program{
       line("elect", {"--on-released", "echo hook $$; until test -e " + go +
                                           "; do sleep 0.01; done; " + write("stopped")})};
-  ASSERT_TRUE(program.says("leads"));
+  ASSERT_TRUE(program.says("leading"));
   program.signal(SIGTERM);
   ASSERT_GT(program.number("hook"), 0);
   program.signal(SIGKILL);
@@ -280,7 +279,7 @@ TEST_F(CliElect, StoppedPastItsLeaseItsGuardianCallsTheLastHookOnce) {
   program.signal(SIGSTOP);
   EXPECT_TRUE(has_written("lost me 1"));
   program.signal(SIGCONT);
-  EXPECT_TRUE(program.says("lost: mutex \"m\"\nleads"));
+  EXPECT_TRUE(program.says("lost: mutex \"m\"\nleading"));
   EXPECT_THAT(support::content_of(diary), testing::StartsWith("acquired me 1\nlost me 1\n"));
   EXPECT_EQ(support::content_of(diary).find("lost me 1", std::string{"acquired me 1\nlost"}.size()),
             std::string::npos);
@@ -309,7 +308,8 @@ TEST_F(CliElect, AStuckStandardOutputHoldsUpNoHookAndNoRelease) {
   EXPECT_EQ(program.wait(), 70) << program.err();  // the results are missing
   EXPECT_TRUE(has_written("released me"));
   EXPECT_EQ(owner(), "");
-  EXPECT_THAT(program.err(), HasSubstr("standard output was stuck, so results are missing there"));
+  EXPECT_THAT(program.err(),
+              HasSubstr("standard output was blocked, so some results were not written"));
 }
 
 TEST_F(CliElect, WhatAStuckStandardOutputDidNotTakeComesLaterAndInOrder) {
@@ -319,11 +319,11 @@ TEST_F(CliElect, WhatAStuckStandardOutputDidNotTakeComesLaterAndInOrder) {
   ASSERT_TRUE(has_written("acquired me 1"));
   evict();
   ASSERT_TRUE(has_written("lost me 1\nacquired me"));
-  ASSERT_TRUE(pipe.has("lost: mutex \"m\"\nleads"));
+  ASSERT_TRUE(pipe.has("lost: mutex \"m\"\nleading"));
   program.signal(SIGTERM);
   EXPECT_EQ(program.wait(), 0) << program.err();
   ASSERT_TRUE(pipe.has("released"));
-  EXPECT_THAT(pipe.read(), testing::MatchesRegex("leads: [^\n]*\nlost: [^\n]*\nleads: [^\n]*\n"
+  EXPECT_THAT(pipe.read(), testing::MatchesRegex("leading: [^\n]*\nlost: [^\n]*\nleading: [^\n]*\n"
                                                  "released: [^\n]*\n"));
 }
 

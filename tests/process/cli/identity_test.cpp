@@ -53,7 +53,7 @@ TEST_F(CliIdentity, ASecondRunWithTheSameIdThatWaitsNoLongerNamesTheOwner) {
   EXPECT_EQ(second.wait(), 75) << second.err();
   EXPECT_EQ(second.out(), "");
   EXPECT_THAT(second.err(), HasSubstr("held under this contender id [twin]"));
-  EXPECT_THAT(second.err(), HasSubstr("was not acquired within 1 s; twin owns it"));
+  EXPECT_THAT(second.err(), HasSubstr("not acquired within 1 s; owned by twin"));
 }
 
 TEST_F(CliIdentity, ASecondRunWithTheSameIdThatAsksOnceSaysWhoHoldsIt) {
@@ -79,19 +79,19 @@ TEST_F(CliIdentity, ARunThatIsTakenOverEndsItsCommandAndSaysWhy) {
   ASSERT_TRUE(program.says("runs"));
   take_over();
   expect_loud_end(program);
-  EXPECT_THAT(program.err(), HasSubstr("mutex \"m\" is lost; CMD is ended"));
+  EXPECT_THAT(program.err(), HasSubstr("mutex \"m\" lost; terminating CMD"));
 }
 
 TEST_F(CliIdentity, ACandidateThatIsTakenOverEndsInsteadOfTakingTurns) {
   CliProgram program{line("elect", as_twin())};
-  ASSERT_TRUE(program.says("leads"));
+  ASSERT_TRUE(program.says("leading"));
   take_over();
   expect_loud_end(program);
 }
 
 TEST_F(CliIdentity, ACandidateThatIsTakenOverWhileItsLastHookRunsSaysSoToo) {
   CliProgram program{line("elect", as_twin({"--on-released", "echo hook; exec sleep 600"}))};
-  ASSERT_TRUE(program.says("leads"));
+  ASSERT_TRUE(program.says("leading"));
   program.signal(SIGTERM);
   ASSERT_TRUE(program.says("hook"));
   take_over();

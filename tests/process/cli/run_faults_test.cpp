@@ -161,7 +161,7 @@ TEST_F(CliRunFaults, WhenItsMutexIsTakenAwayItEndsAllOfItsCommand) {
   EXPECT_EQ(program.wait(), 76);
   EXPECT_FALSE(is_alive(outer));
   EXPECT_FALSE(is_alive(inner));
-  EXPECT_EQ(program.err(), "simba: mutex \"m\" is lost; CMD is ended\n");
+  EXPECT_EQ(program.err(), "simba: mutex \"m\" lost; terminating CMD\n");
 }
 
 TEST_F(CliRunFaults, ACommandThatHeedsTheTermOfALossHasTimeToTidyUp) {
@@ -185,7 +185,7 @@ TEST_F(CliRunFaults, WhenItIsPausedPastItsLeaseItsCommandIsEndedAllTheSame) {
   EXPECT_FALSE(is_alive(outer));
   program.signal(SIGCONT);
   EXPECT_EQ(program.wait(), 76);
-  EXPECT_THAT(program.err(), HasSubstr("mutex \"m\" is lost"));
+  EXPECT_THAT(program.err(), HasSubstr("mutex \"m\" lost"));
 }
 
 TEST_F(CliRunFaults, ALossIsOnlyToldWhenTheCommandMayGoOn) {
@@ -194,7 +194,7 @@ TEST_F(CliRunFaults, ALossIsOnlyToldWhenTheCommandMayGoOn) {
                             with_short_lease({"--on-loss", "continue"}))};
   ASSERT_TRUE(program.says("ready"));
   evict();
-  ASSERT_TRUE(program.notes("mutex \"m\" is lost; CMD runs on without it"));
+  ASSERT_TRUE(program.notes("mutex \"m\" lost; CMD keeps running without it"));
   std::ofstream{folder.path() / "go"} << "go";
   EXPECT_EQ(program.wait(), 6);
   EXPECT_EQ(program.out(), "ready\ndone\n");
@@ -211,8 +211,8 @@ TEST_F(CliRunFaults, ACommandThatIsSlowToStartDoesNotRunOnceTheMutexIsLost) {
     hanging.let_go();
     EXPECT_EQ(program.out(), "");
     // The second where the guardian was too slow, and had to be killed.
-    EXPECT_THAT(program.err(), AnyOf(HasSubstr("the mutex was lost before"),
-                                     HasSubstr("CMD was ended while it was started")));
+    EXPECT_THAT(program.err(), AnyOf(HasSubstr("mutex lost before"),
+                                     HasSubstr("CMD was terminated while starting")));
   }
 }
 

@@ -106,7 +106,7 @@ TEST_F(CliRun, GivesUpAtOnceWhenItIsToAskOnlyOnce) {
   CliProgram other{script("echo ran", {"--timeout", "0"})};
   EXPECT_EQ(other.wait(), 75);
   EXPECT_EQ(other.out(), "");
-  EXPECT_EQ(other.err(), "simba: mutex \"m\" was not acquired; holder owns it\n");
+  EXPECT_EQ(other.err(), "simba: mutex \"m\" not acquired; owned by holder\n");
 }
 
 TEST_F(CliRun, WhatOthersCallThemselvesDoesNotSteerTheTerminal) {
@@ -116,7 +116,7 @@ TEST_F(CliRun, WhatOthersCallThemselvesDoesNotSteerTheTerminal) {
   EXPECT_TRUE(waiting.notes("owned by \\x1b[31mholder\n")) << waiting.err();
   CliProgram hasty{script("echo ran", {"--timeout", "0"})};
   EXPECT_EQ(hasty.wait(), 75);
-  EXPECT_THAT(hasty.err(), HasSubstr("; \\x1b[31mholder owns it\n"));
+  EXPECT_THAT(hasty.err(), HasSubstr("; owned by \\x1b[31mholder\n"));
 }
 
 TEST_F(CliRun, SaysAfterASecondForWhomItWaits) {
@@ -129,9 +129,8 @@ TEST_F(CliRun, SaysAfterASecondForWhomItWaits) {
   EXPECT_EQ(other.err(), "simba: waiting for mutex \"m\", owned by holder\n");
   CliProgram hasty{script("echo ran", {"--timeout", "1500ms"})};
   EXPECT_EQ(hasty.wait(), 75);
-  EXPECT_THAT(
-      hasty.err(),
-      testing::EndsWith("simba: mutex \"m\" was not acquired within 1.5 s; holder owns it\n"));
+  EXPECT_THAT(hasty.err(),
+              testing::EndsWith("simba: mutex \"m\" not acquired within 1.5 s; owned by holder\n"));
 }
 
 TEST_F(CliRun, PrintsEventsAsObjectsOnStandardErrorWhenAsked) {
@@ -183,7 +182,7 @@ TEST_F(CliRun, EndsWhatTheCommandLeavesBehind) {
   CliProgram program{script("sleep 600 & echo left $!; exit 4")};
   EXPECT_EQ(program.wait(), 4);
   EXPECT_FALSE(support::is_alive(program.number("left")));
-  EXPECT_THAT(program.err(), HasSubstr("CMD had left processes in its group"));
+  EXPECT_THAT(program.err(), HasSubstr("CMD left processes running in its group"));
 }
 
 TEST_F(CliRun, WaitsALittleForWhatTheCommandLeavesBehind) {

@@ -75,7 +75,7 @@ TEST_F(CliSchedule, AnotherTakesOverWhenTheLeaderIsKilledAndItsCommandIsGone) {
 TEST_F(CliSchedule, GoesOnWhenTheCommandFails) {
   CliProgram program{schedule("echo run; exit 3")};
   EXPECT_TRUE(has_run(program, 3));
-  EXPECT_TRUE(program.notes("simba: CMD ended with exit code 3\n"));
+  EXPECT_TRUE(program.notes("simba: CMD exited with code 3\n"));
   program.signal(SIGTERM);
   EXPECT_EQ(program.wait(), 0);
 }
@@ -119,9 +119,9 @@ TEST_F(CliSchedule, WhenTheCommandHasToBeKilledAnotherRunsItOnlyOnceTheLeaseHasR
   CliProgram second{schedule("echo run", with_lease({"--json"}))};
   ASSERT_TRUE(second.notes("following"));
   first.signal(SIGTERM);
-  ASSERT_TRUE(first.notes(
-      "simba: mutex \"m\" is not given back: CMD had not ended 100 ms after TERM and was "
-      "killed; its lease runs out in "))
+  ASSERT_TRUE(
+      first.notes("simba: mutex \"m\" not released: CMD had not ended 100 ms after SIGTERM and was "
+                  "killed; its lease expires in "))
       << first.err();
   EXPECT_FALSE(support::is_alive(command));
   EXPECT_EQ(owner(), "first");
@@ -147,7 +147,7 @@ TEST_F(CliSchedule, AMutexThatIsLostBeforeTheCommandHasEndedIsNoSuccess) {
   evict();
   EXPECT_EQ(program.wait(), 79) << program.err();
   EXPECT_FALSE(support::is_alive(command));
-  EXPECT_THAT(program.err(), HasSubstr("mutex \"m\" is lost: its lease was over before CMD was"));
+  EXPECT_THAT(program.err(), HasSubstr("mutex \"m\" lost: its lease expired before CMD"));
 }
 
 TEST_F(CliSchedule, AGuardianThatIsStoppedDoesNotSaveTheCommandFromALossWhileItEnds) {
@@ -180,7 +180,7 @@ TEST_F(CliSchedule, EndsTheCommandWhenTheMutexIsLostAndContendsAgain) {
       schedule("trap '' TERM; echo cmd $$; while :; do sleep 0.01; done", with_short_lease())};
   const pid_t command = program.number("cmd");
   evict();
-  ASSERT_TRUE(program.notes("the mutex is lost; CMD was ended"));
+  ASSERT_TRUE(program.notes("mutex lost; CMD was terminated"));
   EXPECT_FALSE(support::is_alive(command));
   EXPECT_TRUE(has_run(program, 2));
 }
@@ -223,8 +223,8 @@ TEST_F(CliScheduleAndAnotherUser, WhatCanNotBeKilledKeepsTheMutexFromBeingGivenB
   theirs = program.number("theirs");
   program.signal(SIGTERM);
   ASSERT_TRUE(
-      program.notes("mutex \"m\" is not given back: processes of CMD that belong to another "
-                    "user still run; its lease runs out in "))
+      program.notes("mutex \"m\" not released: processes of CMD that belong to another "
+                    "user are still running; its lease expires in "))
       << program.err();
   EXPECT_EQ(owner(), "first");
   EXPECT_EQ(program.wait(), 79) << program.err();
@@ -235,7 +235,7 @@ TEST_F(CliScheduleAndAnotherUser, WhatAnEarlierRunHasLeftKeepsItTooWhileItIsTher
   for (const bool ends : {false, true}) {
     CliProgram program{CliProgram::Any::program, "setpriv", limited("they &", {})};
     theirs = program.number("theirs");
-    ASSERT_TRUE(program.notes("processes of CMD that belong to another user could not be ended"));
+    ASSERT_TRUE(program.notes("cannot terminate processes of CMD that belong to another user"));
     if (ends) {
       ::kill(theirs, SIGKILL);
       ASSERT_TRUE(support::eventually([&] { return !support::is_alive(theirs); }));

@@ -81,7 +81,7 @@ TEST_F(CliSystemd, TheServiceStarts) {
 
 TEST_F(CliSystemd, TheLeaderStartsAndStops) {
   CliProgram program{CliProgram::Any::program, "/bin/sh", start_of("leader.service"), variables()};
-  ASSERT_TRUE(program.says("leads: mutex \"leader\"")) << program.err();
+  ASSERT_TRUE(program.says("leading: mutex \"leader\"")) << program.err();
   program.signal(SIGTERM);
   EXPECT_EQ(program.wait(), 0) << program.err();
   EXPECT_THAT(program.out(), HasSubstr("released"));

@@ -169,7 +169,8 @@ TEST_F(CliTerminal, ItsStopKeyStopsAlsoTheScriptThatRunsIt) {
 TEST_F(CliTerminal, AScheduledCommandThatAsksForItIsEndedAndTold) {
   OnTerminal program{
       line("schedule", {"--every", "10ms", "--", "sh", "-c", "read line </dev/tty"})};
-  EXPECT_TRUE(program.shows("CMD was ended: it wants to use the terminal")) << program.screen();
+  EXPECT_TRUE(program.shows("CMD was terminated: it tried to use the terminal"))
+      << program.screen();
   ::kill(program.process(), SIGTERM);
   EXPECT_EQ(program.wait(), 0);
 }

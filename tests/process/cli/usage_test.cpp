@@ -27,17 +27,26 @@ struct Mistake {
 
 TEST(CliUsage, SaysWhatIsWrongWithTheCommandLine) {
   const std::vector<Mistake> mistakes{
-      {{}, 64, "a command is missing"},
-      {{"frob"}, 64, "there is no command frob"},
-      {{"stauts"}, 64, "there is no command stauts; did you mean status?"},
+      {{}, 64, "missing command"},
+      {{"frob"}, 64, "unknown command \"frob\" (see \"simba --help\")"},
+      {{"stauts"}, 64, "unknown command \"stauts\"; did you mean status?"},
+      {{"help"}, 64, "unknown command \"help\"; did you mean --help?"},
+      {{"help", "run"}, 64, "unexpected argument \"help\"; did you mean --help?"},
+      {{"list"}, 64, "unknown command \"list\"; did you mean status?"},
+      {{"lock", "-m", "m", "--", "true"}, 64, "unknown command \"lock\"; did you mean run?"},
       {{"run", "-m", "m", "--timout", "1s", "--", "true"}, 64, "did you mean --timeout?"},
-      {{"run", "-m", "m", "true"}, 64, "put \"--\" before CMD: simba run -m NAME -- true"},
-      {{"status", "-m", "a", "-m", "b"}, 64, "--mutex is given more than once"},
-      {{"status", "-m", ""}, 64, "after -m is blank"},
-      {{"run", "--", "true"}, 64, "which mutex? name it by -m NAME"},
-      {{"run", "-m", "m"}, 64, "there is no CMD to run; it comes after \"--\""},
-      {{"run", "-m", "m", "--frob", "--", "true"}, 64, "--frob"},
-      {{"run", "-m"}, 64, "--mutex"},
+      {{"run", "-m", "m", "true"},
+       64,
+       "unexpected argument \"true\"; put \"--\" before CMD: simba run -m NAME -- true"},
+      {{"run", "x", "--", "true"}, 64, "unexpected argument \"x\"; did you mean -m x?"},
+      {{"status", "x"}, 64, "unexpected argument \"x\"; did you mean -m x?"},
+      {{"init", "x"}, 64, "unexpected argument \"x\" (see \"simba init --help\")"},
+      {{"status", "-m", "a", "-m", "b"}, 64, "--mutex given more than once"},
+      {{"status", "-m", ""}, 64, "mutex name after -m must not be blank"},
+      {{"run", "--", "true"}, 64, "missing -m NAME (see \"simba run --help\")"},
+      {{"run", "-m", "m"}, 64, "missing CMD; put it after \"--\": simba run -m m -- CMD"},
+      {{"run", "-m", "m", "--frob", "--", "true"}, 64, "unknown option --frob"},
+      {{"run", "-m"}, 64, "--mutex needs a value"},
       {{"run", "-m", "m", "--timeout", "5x", "--", "true"},
        64,
        "--timeout: \"5x\" is not a duration"},
@@ -48,16 +57,22 @@ TEST(CliUsage, SaysWhatIsWrongWithTheCommandLine) {
       {{"run", "-m", "m", "--timeout", "-5", "--", "true"}, 64, "--timeout"},
       {{"run", "-m", "m", "--on-loss", "panic", "--", "true"},
        64,
-       "--on-loss is \"panic\"; allowed: "},
+       "--on-loss must be one of terminate, continue (got \"panic\")"},
       {{"run", "-m", " ", "--", "true"}, 64, "blank"},
       {{"run", "-m", std::string(67, 'm'), "--", "true"}, 64, "66"},
-      {{"run", "-b", "memory:", "--config", "x", "-m", "m", "--", "true"}, 64, "excludes"},
+      {{"run", "-b", "memory:", "--config", "x", "-m", "m", "--", "true"},
+       64,
+       "--backend excludes --config; use only one of them"},
       {{"status", "--store", "redis"}, 64, "--store requires --config"},
-      {{"schedule", "-m", "m", "--", "true"}, 64, "--every"},
-      {{"schedule", "-m", "m", "--every", "0", "--", "true"}, 64, "more than 0"},
-      {{"schedule", "-m", "m", "--every", "1s"}, 64, "there is no CMD to run"},
-      {{"elect"}, 64, "which mutex?"},
-      {{"elect", "-m", "m", "--", "true"}, 64, "elect takes nothing after \"--\""},
+      {{"schedule", "-m", "m", "--", "true"}, 64, "--every is required"},
+      {{"schedule", "--at", "02:00"}, 64, "unknown option --at (see \"simba schedule --help\")"},
+      {{"schedule", "--at", "02:00", "-m", "m", "--", "true"}, 64, "unknown option --at"},
+      {{"schedule", "-m", "m", "--every", "0", "--", "true"},
+       64,
+       "--every must be more than 0 (got 0)"},
+      {{"schedule", "-m", "m", "--every", "1s"}, 64, "missing CMD; put it after \"--\""},
+      {{"elect"}, 64, "missing -m NAME"},
+      {{"elect", "-m", "m", "--", "true"}, 64, "elect takes no arguments after \"--\""},
   };
   for (const auto& mistake : mistakes) {
     CliProgram program{mistake.words};
@@ -68,21 +83,39 @@ TEST(CliUsage, SaysWhatIsWrongWithTheCommandLine) {
   }
 }
 
+TEST(CliUsage, SaysThatALineForAShellIsNotAProgram) {
+  const support::TemporaryFolder folder;
+  const std::string store = "sqlite:" + (folder.path() / "a.db").string();
+  CliProgram program{{"run", "-b", store, "-m", "m", "--", "echo hi"}};
+  EXPECT_EQ(program.wait(), 127);
+  EXPECT_THAT(program.err(), HasSubstr("; \"echo hi\" is one word; use sh -c 'echo hi'\n"));
+  CliProgram quotes{{"run", "-b", store, "-m", "m", "--", "echo 'hi'"}};
+  EXPECT_EQ(quotes.wait(), 127);
+  EXPECT_THAT(quotes.err(), HasSubstr(R"(use sh -c 'echo '\''hi'\''')"));
+  CliProgram absent{{"run", "-b", store, "-m", "m", "--", "no-such-program", "echo hi"}};
+  EXPECT_EQ(absent.wait(), 127);
+  EXPECT_THAT(absent.err(), testing::Not(HasSubstr("one word")));
+}
+
 TEST(CliUsage, SaysWhatIsWrongWithTheConfiguration) {
   const std::vector<Mistake> mistakes{
       {{"-b", "rediss:"}, 78, "rediss:"},
+      {{"-b", "127.0.0.1:6379"}, 78, "no scheme; for example redis://127.0.0.1:6379"},
       {{"-b", "redsi://host"}, 78, "did you mean"},
       {{"-b", "memory:?tll=5s"}, 78, "did you mean"},
       {{"-b", "memory:", "--ttl", "soon"}, 78, "--ttl"},
       {{"--ttl", "5"}, 78, "--ttl: \"5\" has no unit: did you mean 5s or 5ms?"},
       {{"-b", "redis://h?ttl=5"}, 78, "did you mean 5s or 5ms?"},
       {{"--config", "/no/such/simba.yaml"}, 78, "/no/such/simba.yaml"},
-      {{"--config", "/no/such/simba.yaml"}, 78, "check the path that --config gives"},
+      {{"--config", "/no/such/simba.yaml"}, 78, "no such file; check the path given to --config"},
       {{"-b", "sqlite:"}, 78, "--backend: sqlite: missing path"},
       {{"-b", "memory:"}, 78, "variable SIMBA_TTL", {{"SIMBA_TTL", "5s"}}},
       {{"-b", "redis://h?password-env=x"}, 78, "the environment variable that it names is not set"},
       {{}, 78, "SIMBA_BACKEND", {{"SIMBA_BACKEND", "redsi://host"}}},
-      {{"-b", "memory:"}, 78, "by the variable SIMBA_ENABLED", {{"SIMBA_ENABLED", "false"}}},
+      {{"-b", "memory:"},
+       78,
+       "disabled by the environment variable SIMBA_ENABLED",
+       {{"SIMBA_ENABLED", "false"}}},
       {{}, 78, "HOME is not set", {{"HOME", ""}}},
       {{"-b", "sqlite:/no/such/folder/simba.db", "--timeout", "0"}, 78, "/no/such/folder"},
   };
@@ -128,13 +161,13 @@ TEST(CliUsage, RefusesAMarginThatIsTooShortToEndCmd) {
     words.insert(words.end(), command.begin(), command.end());
     CliProgram program{words};
     EXPECT_EQ(program.wait(), 78) << testing::PrintToString(words);
-    EXPECT_THAT(program.err(), HasSubstr("margin is 0 ms but must be at least 50 ms"));
+    EXPECT_THAT(program.err(), HasSubstr("margin must be at least 50 ms (got 0 ms)"));
   }
   CliProgram derived{
       {"run", "-b", store, "--ttl", "500ms", "--transition", "480ms", "-m", "m", "--", "true"}};
   EXPECT_EQ(derived.wait(), 78);
-  EXPECT_THAT(derived.err(), HasSubstr("margin is 49 ms but must be at least 50 ms"));
-  EXPECT_THAT(derived.err(), HasSubstr("ttl + transition be at least 1000 ms"));
+  EXPECT_THAT(derived.err(), HasSubstr("margin must be at least 50 ms (got 49 ms)"));
+  EXPECT_THAT(derived.err(), HasSubstr("ttl + transition at least 1000 ms"));
   CliProgram enough{{"run", "-b", store + "?margin=50ms", "-m", "m", "--", "true"}};
   EXPECT_EQ(enough.wait(), 0) << enough.err();
 }
@@ -156,7 +189,7 @@ TEST(CliUsage, LocksTheFileThatTheOptionNamesWhateverTheEnvironmentSays) {
 TEST(CliUsage, PrintsErrorsAsObjectsWhenAsked) {
   CliProgram program{{"--json", "run", "-m", "m"}};
   EXPECT_EQ(program.wait(), 64);
-  EXPECT_THAT(program.err(), HasSubstr(R"({"event":"error","message":"there is no CMD)"));
+  EXPECT_THAT(program.err(), HasSubstr(R"({"event":"error","message":"missing CMD)"));
   EXPECT_THAT(program.err(), HasSubstr(R"("exit_code":64})"));
 }
 
@@ -166,7 +199,7 @@ TEST(CliUsage, SaysWhichFileSwitchesItOff) {
   std::ofstream{file} << "simba:\n  enabled: false\n";
   CliProgram program{{"status", "--config", file}};
   EXPECT_EQ(program.wait(), 78);
-  EXPECT_THAT(program.err(), HasSubstr("switched off by simba.enabled in " + file));
+  EXPECT_THAT(program.err(), HasSubstr("disabled by simba.enabled in " + file));
 }
 
 TEST(CliUsage, AFileThatMayNotBeReadIsExitCode77) {
@@ -177,17 +210,17 @@ TEST(CliUsage, AFileThatMayNotBeReadIsExitCode77) {
   std::filesystem::permissions(file, std::filesystem::perms::none);
   CliProgram program{{"status", "--config", file.string()}};
   EXPECT_EQ(program.wait(), 77);
-  EXPECT_THAT(program.err(), HasSubstr("may not read"));
+  EXPECT_THAT(program.err(), HasSubstr("permission denied"));
 }
 
-TEST(CliUsage, NotesThatAVariableGoesBeforeAFile) {
+TEST(CliUsage, NotesThatAVariableOverridesAFile) {
   const support::TemporaryFolder folder;
   const std::string file = (folder.path() / "simba.yaml").string();
   std::ofstream{file} << "simba:\n  redis:\n    hosts: 127.0.0.1:1\n";
   CliProgram program{{"init", "--config", file},
                      {{"SIMBA_BACKEND", "sqlite:" + (folder.path() / "a.db").string()}}};
   EXPECT_EQ(program.wait(), 0) << program.err();
-  EXPECT_THAT(program.err(), HasSubstr("SIMBA_BACKEND is set, so what " + file + " says"));
+  EXPECT_THAT(program.err(), HasSubstr("SIMBA_BACKEND is set and overrides the stores in " + file));
 }
 
 TEST(CliUsage, PrintsTheLogAsObjectsWhenAsked) {

@@ -87,7 +87,7 @@ TEST_P(CliDoctor, SaysThatAPasswordIsWrongWithoutShowingIt) {
 TEST(CliDoctorOrigin, NamesTheDefault) {
   const auto end = run_cli({"doctor"});
   EXPECT_EQ(end.code, 0) << end.out << end.err;
-  EXPECT_THAT(end.out, HasSubstr("default, since nothing names a store"));
+  EXPECT_THAT(end.out, HasSubstr("default, because no store is configured"));
 }
 
 TEST(CliDoctorOrigin, SaysWhereEachSettingIsFromAndWhatDoesNotCount) {
@@ -103,7 +103,9 @@ TEST(CliDoctorOrigin, SaysWhereEachSettingIsFromAndWhatDoesNotCount) {
   EXPECT_THAT(end.out, HasSubstr("path = " + mine + ", from variable SIMBA_BACKEND\n"));
   EXPECT_THAT(end.out, HasSubstr("ttl = 7s, from variable SIMBA_SQLITE_TTL\n"));
   EXPECT_THAT(end.out, HasSubstr("transition = 4s, from --transition\n"));
-  EXPECT_THAT(end.out, HasSubstr("other, from variable SIMBA_SQLITE_PATH: variable SIMBA_BACKEND"));
+  EXPECT_THAT(
+      end.out,
+      HasSubstr("other, from variable SIMBA_SQLITE_PATH: overridden by variable SIMBA_BACKEND"));
   EXPECT_THAT(end.out, HasSubstr("7 s ttl + 4 s transition"));
   const auto told = run_cli({"doctor", "--json"}, variables);
   const auto configuration = objects(told.out, "configuration").at(0);
@@ -125,7 +127,7 @@ TEST(CliDoctorOrigin, NamesTheVariablesThatEnableAStore) {
       run_cli({"doctor"}, {{"SIMBA_SQLITE_URL", "sqlite:" + folder.path().string() + "/a"}});
   EXPECT_EQ(end.code, 0) << end.out << end.err;
   EXPECT_THAT(end.out, HasSubstr("store      sqlite:" + folder.path().string() + "/a\n"));
-  EXPECT_THAT(end.out, HasSubstr("named by   variables of the environment"));
+  EXPECT_THAT(end.out, HasSubstr("named by   environment variables"));
 }
 
 TEST(CliDoctorOrigin, AVariableGoesBeforeTheDefault) {
@@ -181,17 +183,18 @@ TEST(CliDoctorOrigin, TheMemoryStoreCanNotBeExamined) {
 TEST(CliDoctorWorstCases, AreThoseOfTheStore) {
   const TemporaryFolder folder;
   const auto sqlite = run_cli({"doctor", "-b", "sqlite:" + (folder.path() / "a").string()}).out;
-  EXPECT_THAT(sqlite, HasSubstr("at once when the owner's process is gone (at most 3.4 s"));
-  EXPECT_THAT(sqlite, HasSubstr("at most 19.4 s when it hangs"));
-  EXPECT_THAT(sqlite, HasSubstr("one message; when that is lost, at most 3.4 s"));
+  EXPECT_THAT(sqlite, HasSubstr("immediately if the owner's process ends (at most 3.4 s"));
+  EXPECT_THAT(sqlite, HasSubstr("at most 19.4 s if it hangs"));
+  EXPECT_THAT(sqlite, HasSubstr("one message; if that is lost, at most 3.4 s"));
   const auto mysql = run_cli({"doctor", "-b", "mysql://u@127.0.0.1:1/d"}).out;
-  EXPECT_THAT(mysql, HasSubstr("one message; when that is lost, at most 2.5 s"));
-  EXPECT_THAT(mysql, HasSubstr("at most 19.4 s after a crash"));
+  EXPECT_THAT(mysql, HasSubstr("one message; if that is lost, at most 2.5 s"));
+  EXPECT_THAT(mysql, HasSubstr("at most 19.4 s after the owner crashes"));
   const auto zookeeper =
       run_cli(
           {"doctor", "-b", "zookeeper://127.0.0.1:1?session-timeout=9s&connection-timeout=200ms"})
           .out;
-  EXPECT_THAT(zookeeper, HasSubstr("at most 12.3 s after a crash")) << "session, tick, request";
+  EXPECT_THAT(zookeeper, HasSubstr("at most 12.3 s after the owner crashes"))
+      << "session, tick, request";
 }
 
 // ---- what is wrong -----------------------------------------------------------------------------
@@ -211,7 +214,7 @@ TEST(CliDoctorFinds, AVeryShortTtl) {
   const auto url = "sqlite:" + (folder.path() / "simba.db").string();
   const auto end = run_cli({"doctor", "-b", url, "--ttl", "20ms"});
   EXPECT_EQ(end.code, 0) << end.out << end.err;
-  EXPECT_THAT(end.out, HasSubstr("warning: a ttl of 20 ms is very short"));
+  EXPECT_THAT(end.out, HasSubstr("warning: ttl is very short (20 ms)"));
   EXPECT_THAT(run_cli({"doctor", "-b", url, "--ttl", "100ms"}).out, Not(HasSubstr("very short")));
 }
 
@@ -220,7 +223,7 @@ TEST(CliDoctorFinds, AMarginThatIsTooShortToEndCmd) {
   const auto end =
       run_cli({"doctor", "-b", "sqlite:" + (folder.path() / "simba.db").string() + "?margin=49ms"});
   EXPECT_EQ(end.code, 78) << end.out << end.err;
-  EXPECT_THAT(end.out, HasSubstr("problem: margin is 49 ms but must be at least 50 ms"));
+  EXPECT_THAT(end.out, HasSubstr("problem: margin must be at least 50 ms (got 49 ms)"));
 }
 
 TEST(CliDoctorFinds, AFolderThatIsMissing) {

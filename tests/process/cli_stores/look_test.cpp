@@ -81,7 +81,7 @@ TEST_P(CliLook, ReleaseTakesTheMutexAndTellsWhoOwnedIt) {
   const auto lost = holder.locker.lost();
   const auto end = simba({"release", "-m", mutex, "--force"});
   EXPECT_EQ(end.code, 0) << end.err;
-  EXPECT_THAT(end.out, HasSubstr("which ann owned"));
+  EXPECT_THAT(end.out, HasSubstr("which was owned by ann"));
   EXPECT_TRUE(eventually([&] { return lost.stop_requested(); }));
   const auto again = simba({"release", "-m", mutex, "--force", "--json"});
   EXPECT_EQ(again.code, 0) << again.err;
@@ -177,7 +177,7 @@ TEST(CliLookAnyStore, WorksWithoutAnyOptionInTheHomeOfTheUser) {
   const CliProgram::Variables variables{{"XDG_STATE_HOME", state.path().string()}};
   const auto first = run_cli({"status"}, variables);
   EXPECT_EQ(first.code, 0) << first.err;
-  EXPECT_THAT(first.err, HasSubstr("no mutex yet"));
+  EXPECT_THAT(first.err, HasSubstr("no mutexes in the store yet"));
   EXPECT_EQ(run_cli({"init"}, variables).code, 0);
   EXPECT_TRUE(std::filesystem::exists(state.path() / "simba" / "simba.db"));
 }
@@ -204,7 +204,7 @@ TEST(CliLookAnyStore, AFileThatDoesNotExistDoesNotLookHealthy) {
 TEST(CliLookAnyStore, ReleaseWantsForceAndSaysWhy) {
   const auto end = run_cli({"release", "-m", "backup"});
   EXPECT_EQ(end.code, 64);
-  EXPECT_THAT(end.err, HasSubstr("there are two"));
+  EXPECT_THAT(end.err, HasSubstr("may result in two owners"));
   EXPECT_THAT(end.err, HasSubstr("--force"));
 }
 
@@ -273,7 +273,7 @@ TEST(CliLookOutage, WatchGoesOnWhileTheStoreIsAway) {
   CliProgram watch{{"watch", "-m", "x", "-b", url_with("redis", server.location(), {})}};
   ASSERT_TRUE(watch.says("is free")) << watch.err();
   server.stop();
-  EXPECT_TRUE(watch.notes("nothing can be seen at present")) << watch.err();
+  EXPECT_TRUE(watch.notes("cannot see changes at present")) << watch.err();
   server.start();
   EXPECT_TRUE(watch.notes("the store answers again")) << watch.err();
   watch.signal(SIGTERM);

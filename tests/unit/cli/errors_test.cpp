@@ -21,7 +21,7 @@ TEST(CliErrors, EveryKindHasTheExitCodeThatIsDocumented) {
 
 TEST(CliErrors, AnErrorIsShownWithWhatToDoAboutIt) {
   const Error error{ErrorKind::authentication, "the server refuses user app"};
-  EXPECT_EQ(explain(error), "the server refuses user app\n  check user and password of the store");
+  EXPECT_EQ(explain(error), "the server refuses user app\n  check the store's user and password");
   EXPECT_EQ(to_failure(error).code(), ExitCode::refused);
 }
 

@@ -73,14 +73,13 @@ TEST(CliClockOffset, IsCountedFromTheMiddleOfTheRoundTrip) {
 TEST(CliOrigin, FollowsTheOrderInWhichAStoreIsNamed) {
   const config::Environment named{{{"SIMBA_BACKEND", "redis://h"}, {"SIMBA_REDIS_TTL", "5s"}}};
   CommonOptions options;
-  EXPECT_EQ(options.named_by({}), "default, since nothing names a store");
+  EXPECT_EQ(options.named_by({}), "default, because no store is configured");
   EXPECT_EQ(options.named_by(config::Environment{{{"SIMBA_REDIS_URL", "redis://h"}}}),
-            "variables of the environment");
+            "environment variables");
   EXPECT_EQ(options.named_by(named), "variable SIMBA_BACKEND");
   options.config = "simba.yaml";
   EXPECT_EQ(options.named_by({}), "file simba.yaml");
-  EXPECT_EQ(options.named_by(named),
-            "variable SIMBA_BACKEND, which goes before what file simba.yaml says");
+  EXPECT_EQ(options.named_by(named), "variable SIMBA_BACKEND, which overrides file simba.yaml");
   options.store = "redis";
   EXPECT_EQ(options.named_by(named), "option --store, in file simba.yaml");
   options.backend = "redis://h";
