@@ -17,10 +17,9 @@ namespace {
 using Values = std::vector<StatementResult::Value>;
 
 [[noreturn]] void refuse(const std::string& why) {
-  throw Error{ErrorKind::internal,
-              fmt::format("MySQL gave an answer that makes no sense: {}. Is table simba_mutex the "
-                          "one of Simba?",
-                          why)};
+  throw Error{
+      ErrorKind::internal,
+      fmt::format("invalid reply from MySQL: {}; was table simba_mutex created by Simba?", why)};
 }
 
 const StatementResult::Value& value(const Values& values, std::size_t column) {

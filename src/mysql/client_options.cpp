@@ -38,7 +38,7 @@ void configure_tls(st_mysql& mysql, const TlsOptions& tls) {
     const char* file = tls.ca_file.empty() ? system_cas : tls.ca_file.c_str();
     if (::access(file, R_OK) != 0) {
       throw Error{ErrorKind::configuration,
-                  fmt::format("The CA file {} cannot be read; set tls.ca_file", file)};
+                  fmt::format("cannot read CA file {}; check tls.ca_file", file)};
     }
     ::mysql_optionsv(&mysql, MYSQL_OPT_SSL_CA, file);
   }

@@ -24,7 +24,7 @@ const char* or_null(const std::string& text) { return text.empty() ? nullptr : t
 Connection::Connection(const Settings& settings)
     : settings_{settings}, mysql_{::mysql_init(nullptr)} {
   if (mysql_ == nullptr) {
-    throw Error{ErrorKind::internal, "The MySQL client library has no memory left"};
+    throw Error{ErrorKind::internal, "out of memory in the MySQL client library"};
   }
   try {
     configure(*mysql_, settings_);
@@ -213,13 +213,14 @@ Reply Connection::finish(LocalTime deadline, const sql::Wakeup& closing) {
           break;
         }
         broken_ = true;
-        throw Error{ErrorKind::timeout,
-                    fmt::format("MySQL at {} did not {} in time", settings_.place,
-                                connected_ ? "answer" : "accept a connection")};
+        throw Error{
+            ErrorKind::timeout,
+            fmt::format("{} MySQL at {}: timed out",
+                        connected_ ? "no answer from" : "cannot connect to", settings_.place)};
       case sql::Waited::woken:
         broken_ = true;
         throw Error{ErrorKind::unavailable,
-                    fmt::format("The connection to MySQL at {} is being closed", settings_.place)};
+                    fmt::format("connection to MySQL at {} is being closed", settings_.place)};
     }
   }
   return take_reply();

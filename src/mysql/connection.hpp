@@ -34,7 +34,7 @@ struct Reply {
 
 /// One connection of the client library, used without blocking: an operation is begun, and gone on
 /// with whenever the descriptor is ready. What blocks nevertheless, because the library does: name
-/// resolution, and a TLS handshake, for the connect time-out in whole seconds at most. Local files
+/// resolution, and a TLS handshake, for the connect timeout in whole seconds at most. Local files
 /// are never sent, and passwords never in clear text.
 ///
 /// Threads: one at a time, not always the same.

@@ -38,31 +38,35 @@ bool is_tls_setting(std::string_view message) noexcept {
 
 Error client_error(const Settings& settings, const Refusal& refusal, Phase phase) {
   if (phase != Phase::connecting) {
-    return Error{ErrorKind::in_doubt, fmt::format("The connection to MySQL at {} broke: {}",
-                                                  settings.place, shown(refusal))};
+    return Error{ErrorKind::in_doubt,
+                 fmt::format("connection to MySQL at {} lost: {}", settings.place, shown(refusal))};
   }
   switch (refusal.code) {
     case 2026:
       if (!is_tls_setting(refusal.message)) break;
-      return Error{ErrorKind::configuration,
-                   fmt::format("TLS to MySQL at {} failed: {}. Check tls.ca_file, the name in the "
-                               "server's certificate, and that the server speaks TLS",
-                               settings.place, shown(refusal))};
+      return Error{
+          ErrorKind::configuration,
+          fmt::format(
+              "TLS handshake with MySQL at {} failed: {}; check tls.ca_file, the name in the "
+              "server's certificate, and that the server supports TLS",
+              settings.place, shown(refusal))};
     case 2054:  // a user plug-in that we do not allow
     case 2058:
     case 2059:
     case 2060:
     case 2061:
-      return Error{ErrorKind::authentication,
-                   fmt::format("MySQL at {} asks user {} to authenticate in a way that this client "
-                               "cannot: {}. Use an account with mysql_native_password, "
-                               "client_ed25519 or caching_sha2_password",
-                               settings.place, settings.options.user, shown(refusal))};
+      return Error{
+          ErrorKind::authentication,
+          fmt::format(
+              "MySQL at {} requires an authentication method of user {} that this client does "
+              "not support: {}; use an account with mysql_native_password, "
+              "client_ed25519 or caching_sha2_password",
+              settings.place, settings.options.user, shown(refusal))};
     default:
       break;
   }
   return Error{ErrorKind::unavailable,
-               fmt::format("MySQL at {} cannot be reached: {}", settings.place, shown(refusal))};
+               fmt::format("cannot connect to MySQL at {}: {}", settings.place, shown(refusal))};
 }
 
 struct Meaning {
@@ -71,8 +75,9 @@ struct Meaning {
 };
 
 std::string grant(const Settings& settings) {
-  return fmt::format("GRANT SELECT, INSERT, UPDATE ON {}.simba_mutex TO the account of user {}",
-                     settings.options.database, settings.options.user);
+  return fmt::format(
+      "run: GRANT SELECT, INSERT, UPDATE ON {}.simba_mutex TO the account of user {}",
+      settings.options.database, settings.options.user);
 }
 
 Meaning meaning_of(const Settings& settings, const Refusal& refusal) {
@@ -86,10 +91,10 @@ Meaning meaning_of(const Settings& settings, const Refusal& refusal) {
     case 3118:
     case 4151:
       return {ErrorKind::authentication,
-              "Check user and password, that the account may come from this host, and whether the "
-              "server requires TLS"};
+              "check user and password, that the account may connect from this host, and whether "
+              "the server requires TLS"};
     case 1130:  // host not allowed
-      return {ErrorKind::authentication, "Make an account that may come from this host"};
+      return {ErrorKind::authentication, "create an account that may connect from this host"};
     case 1044:  // database
     case 1142:  // table
     case 1143:  // column
@@ -97,23 +102,23 @@ Meaning meaning_of(const Settings& settings, const Refusal& refusal) {
     case 1370:
       return {ErrorKind::permission, grant(settings)};
     case 1049:
-      return {ErrorKind::configuration, fmt::format("CREATE DATABASE {}", database)};
+      return {ErrorKind::configuration, fmt::format("run: CREATE DATABASE {}", database)};
     case table_missing:
       return {
           ErrorKind::configuration,
-          fmt::format("Make the table simba_mutex in database {} by {}/mysql.sql, or mariadb.sql",
+          fmt::format("create table simba_mutex in database {} with {}/mysql.sql or mariadb.sql",
                       database, SIMBA_SCHEMA_FOLDER)};
     case 1054:
       return {ErrorKind::configuration,
-              fmt::format("The table simba_mutex of database {} is not the one of {}/mysql.sql",
+              fmt::format("table simba_mutex of database {} differs from that in {}/mysql.sql",
                           database, SIMBA_SCHEMA_FOLDER)};
     case 1176:
       return {ErrorKind::configuration,
-              "ALTER TABLE simba_mutex ADD PRIMARY KEY (mutex): it has no primary key"};
+              "the table has no primary key; run: ALTER TABLE simba_mutex ADD PRIMARY KEY (mutex)"};
     case 1264:
     case 1690:
       return {ErrorKind::configuration,
-              "The version has reached the end of its column: ALTER TABLE simba_mutex MODIFY "
+              "the version no longer fits its column; run: ALTER TABLE simba_mutex MODIFY "
               "version bigint unsigned NOT NULL DEFAULT 0"};
     case 1267:
     case 1270:
@@ -121,14 +126,15 @@ Meaning meaning_of(const Settings& settings, const Refusal& refusal) {
     case 1366:
     case 3854:
       return {ErrorKind::configuration,
-              "The table cannot hold every character: ALTER TABLE simba_mutex CONVERT TO "
+              "the table cannot hold every character; run: ALTER TABLE simba_mutex CONVERT TO "
               "CHARACTER SET utf8mb4 COLLATE utf8mb4_bin"};
     case 1406:
-      return {ErrorKind::configuration,
-              "A column is too short: ALTER TABLE simba_mutex MODIFY mutex varchar(66) NOT NULL, "
-              "MODIFY owner_id varchar(128) NOT NULL DEFAULT ''"};
+      return {
+          ErrorKind::configuration,
+          "a column is too short; run: ALTER TABLE simba_mutex MODIFY mutex varchar(66) NOT NULL, "
+          "MODIFY owner_id varchar(128) NOT NULL DEFAULT ''"};
     case 1153:
-      return {ErrorKind::configuration, "Raise max_allowed_packet of the server"};
+      return {ErrorKind::configuration, "raise max_allowed_packet of the server"};
     case 1290:
       if (!has(refusal.message, "read-only") && !has(refusal.message, "read_only")) {
         return {ErrorKind::configuration, {}};
@@ -138,20 +144,20 @@ Meaning meaning_of(const Settings& settings, const Refusal& refusal) {
     case 1792:
     case 1836:
       return {ErrorKind::unavailable,
-              "The server is read-only, a replica perhaps: connect to the primary"};
+              "the server is read-only, possibly a replica; connect to the primary"};
     case 1040:
     case 1203:
     case 1226:
       return {ErrorKind::unavailable,
-              "The server has no connection left: raise its limit, or lower pool_size and "
+              "the server has no connections left; raise its limit, or lower pool_size and "
               "hint_connections"};
     case statement_binlog:
-      return {ErrorKind::unavailable, "Trying again with isolation level REPEATABLE READ"};
+      return {ErrorKind::unavailable, "retrying with isolation level REPEATABLE READ"};
     case 1064:
-      return {ErrorKind::internal, "The server does not understand a statement of Simba"};
+      return {ErrorKind::internal, "the server does not support a statement of Simba"};
     case 1205:
     case 1969:
-      return {ErrorKind::unavailable, "Another session holds a lock on a row of simba_mutex"};
+      return {ErrorKind::unavailable, "another session holds a lock on a row of simba_mutex"};
     default:
       return {ErrorKind::unavailable, {}};
   }
@@ -179,8 +185,8 @@ bool is_surely_not_carried_out(unsigned code, ErrorKind kind, const std::string&
 
 Error told(const Settings& settings, ErrorKind kind, const Refusal& refusal,
            const std::string& advice) {
-  return Error{kind, fmt::format("MySQL at {} refused: {}{}{}", settings.place, shown(refusal),
-                                 advice.empty() ? "" : ". ", advice)};
+  return Error{kind, fmt::format("MySQL at {}: {}{}{}", settings.place, shown(refusal),
+                                 advice.empty() ? "" : "; ", advice)};
 }
 
 }  // namespace
@@ -230,8 +236,8 @@ Error creation_error(const Settings& settings, const Refusal& refusal, const std
   auto [kind, advice] = meaning_of(settings, refusal);
   if (kind == ErrorKind::permission) {
     advice = fmt::format(
-        "The table simba_mutex is missing in database {} and may not be made: let "
-        "someone who may do so run {}",
+        "table simba_mutex is missing in database {} and this user may not create it; run {} as "
+        "a user with that privilege",
         settings.options.database, file);
   }
   return told(settings, kind, refusal, advice);

@@ -31,7 +31,7 @@ std::unique_ptr<MutexServiceFactory> make_mysql_factory(MySqlOptions options) {
 
 std::shared_ptr<engine::LeaseStore> make_mysql_store(const MySqlOptions& options,
                                                      std::shared_ptr<const Runtime> runtime) {
-  if (!runtime) throw InvalidArgumentError{"runtime is empty"};
+  if (!runtime) throw InvalidArgumentError{"a MySQL store needs a runtime"};
   auto database = database_of(options, runtime);
   return sql::make_sql_store(std::move(database), options.sql, defaults, std::move(runtime));
 }

@@ -12,21 +12,22 @@ Server::Server(Settings checked, std::shared_ptr<Logger> logger)
 void Server::no_more_hints(const std::string& why) {
   if (hints_.exchange(false)) {
     log->log(LogLevel::info,
-             fmt::format("MySQL at {}: waiters are told of releases by looking only: {}",
+             fmt::format("MySQL at {}: no notifications of releases; waiters poll: {}",
                          settings.place, why));
   }
 }
 
 void Server::hints_failed(const std::string& why) {
   if (!hints_failing_.exchange(true)) {
-    log->log(LogLevel::info,
-             fmt::format("MySQL at {}: no hints of releases for now: {}", settings.place, why));
+    log->log(LogLevel::info, fmt::format("MySQL at {}: no notifications of releases for now: {}",
+                                         settings.place, why));
   }
 }
 
 void Server::hints_work() {
   if (hints_failing_ && hints_failing_.exchange(false)) {
-    log->log(LogLevel::info, fmt::format("MySQL at {}: hints of releases again", settings.place));
+    log->log(LogLevel::info,
+             fmt::format("MySQL at {}: notifications of releases work again", settings.place));
   }
 }
 

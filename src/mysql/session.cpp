@@ -43,15 +43,15 @@ std::vector<Ask> without_row(std::span<const Ask> asks, const std::vector<Row>& 
   return missing;
 }
 
-/// What keeps names apart that a table takes for each other.
+/// How to make a table tell names apart that it considers equal.
 std::string remedy(bool mariadb, std::string_view collation) {
   const auto alter = [](std::string_view better) {
     return fmt::format("ALTER TABLE simba_mutex CONVERT TO CHARACTER SET utf8mb4 COLLATE {}",
                        better);
   };
-  if (mariadb) return alter("utf8mb4_nopad_bin");
-  if (!collation.ends_with("_bin")) return alter("utf8mb4_bin");
-  return "It ignores spaces at the end: choose another name, or, on MySQL 8, " +
+  if (mariadb) return "run: " + alter("utf8mb4_nopad_bin");
+  if (!collation.ends_with("_bin")) return "run: " + alter("utf8mb4_bin");
+  return "it ignores trailing spaces; use another name or, on MySQL 8, run: " +
          alter("utf8mb4_0900_bin");
 }
 
@@ -81,7 +81,7 @@ void MySqlSession::connect(LocalTime deadline) {
   if (server_->settings.options.tls.mode != TlsMode::off && !connection_.encrypted()) {
     connection_.give_up();
     throw Error{ErrorKind::configuration,
-                fmt::format("MySQL at {} does not speak TLS, which tls.mode asks for",
+                fmt::format("MySQL at {} does not support TLS, which tls.mode requires",
                             server_->settings.place)};
   }
 }
@@ -106,7 +106,7 @@ void MySqlSession::make_table(LocalTime deadline) {
         fmt::format("{}/{}.sql", SIMBA_SCHEMA_FOLDER, mariadb ? "mariadb" : "mysql"));
   }
   server_->log->log(LogLevel::info,
-                    fmt::format("MySQL at {}: made table simba_mutex in database {}",
+                    fmt::format("MySQL at {}: created table simba_mutex in database {}",
                                 server_->settings.place, server_->settings.options.database));
 }
 
@@ -114,7 +114,7 @@ void MySqlSession::make_table(LocalTime deadline) {
 void MySqlSession::check_number(const Reply& reply) {
   const auto& rows = answer::last(reply).rows;
   if (rows.empty() || answer::number(rows.front(), 0) != connection_.number()) {
-    server_->no_more_hints("there is a proxy between here and the server");
+    server_->no_more_hints("connected through a proxy");
   }
 }
 
@@ -242,8 +242,8 @@ Error MySqlSession::name_taken(const std::string& mutex, LocalTime deadline) {
     collation = rows.front()[1].value_or("");
   }
   return Error{ErrorKind::configuration,
-               fmt::format("The table simba_mutex takes mutex name \"{}\" for {}, which it has "
-                           "already, because of its collation {}. {}",
+               fmt::format("table simba_mutex cannot tell mutex name \"{}\" from {} because of its "
+                           "collation {}; {}",
                            mutex, other, collation, remedy(connection_.mariadb(), collation))};
 }
 

@@ -18,40 +18,41 @@ void require(bool holds, const std::string& message) {
 
 void check_text(std::string_view name, const std::string& value) {
   check_not_blank(name, value);
-  require(value.find('\0') == std::string::npos, fmt::format("{} has a NUL character", name));
+  require(value.find('\0') == std::string::npos,
+          fmt::format("{} must not contain a NUL character", name));
 }
 
 void check_tls(const TlsOptions& tls) {
   const bool files = !tls.ca_file.empty() || !tls.certificate_file.empty() || !tls.key_file.empty();
   require(tls.mode != TlsMode::off || !files,
-          "tls.mode is off although files for TLS are given; choose a mode, or leave them out");
+          "TLS files are set but tls.mode is off; set tls.mode to verify, or remove the files");
   require(tls.certificate_file.empty() == tls.key_file.empty(),
-          "tls.certificate_file and tls.key_file must be given together");
+          "tls.certificate_file and tls.key_file must be set together");
   require(tls.mode != TlsMode::encrypt || tls.ca_file.empty(),
-          "tls.ca_file is given although tls.mode \"encrypt\" checks no certificate; use verify_ca "
-          "or verify");
+          "tls.ca_file is set but tls.mode \"encrypt\" checks no certificate; use verify_ca or "
+          "verify");
 }
 
 const MySqlOptions& checked_options(const MySqlOptions& options) {
   if (options.unix_socket.empty()) {
     check_text("host", options.host);
-    require(options.port != 0, "port is 0 but must be in [1, 65535]");
+    require(options.port != 0, "port must be between 1 and 65535 (got 0)");
   } else {
     check_text("unix_socket", options.unix_socket);
     require(options.unix_socket.size() <= longest_socket_path,
-            fmt::format("unix_socket is {} bytes long, more than the {} allowed",
-                        options.unix_socket.size(), longest_socket_path));
+            fmt::format("unix_socket must be at most {} bytes long (got {})", longest_socket_path,
+                        options.unix_socket.size()));
   }
   check_text("user", options.user);
   check_text("database", options.database);
   require(options.password.reveal().find('\0') == std::string::npos,
-          "password has a NUL character");
+          "password must not contain a NUL character");
   require(options.hint_connections <= most_hint_connections,
-          fmt::format("hint_connections is {} but must be at most {}", options.hint_connections,
-                      most_hint_connections));
+          fmt::format("hint_connections must be at most {} (got {})", most_hint_connections,
+                      options.hint_connections));
   check_tls(options.tls);
   require(options.unix_socket.empty() || options.tls.mode != TlsMode::verify,
-          "tls.mode is verify, but a unix_socket has no host name to verify; use verify_ca");
+          "tls.mode must not be verify for a unix_socket, which has no host name; use verify_ca");
   return options;
 }
 

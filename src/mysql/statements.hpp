@@ -33,7 +33,7 @@ std::string_view look_for_table() noexcept;
 std::string lock_session(std::uint64_t connection);
 
 /// An UPDATE, then a SELECT of the rows. The UPDATE tells how many rows it has changed, but not
-/// which: so before it, where there are several and it is no release, another SELECT. That one
+/// which: so before it, where there are several and it is not a release, another SELECT. That one
 /// comes after a DO, since a proxy that sends what begins with SELECT to a replica would send all
 /// of it.
 std::string change(sql::Change change, std::span<const sql::Ask> asks);

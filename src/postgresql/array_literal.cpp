@@ -10,7 +10,7 @@ void ArrayLiteral::add(std::string_view element) {
   if (text_.size() > 1) text_ += ',';
   text_ += '"';
   for (const char c : element) {
-    if (c == '\0') throw InvalidArgumentError{"a name with a NUL cannot be sent to PostgreSQL"};
+    if (c == '\0') throw InvalidArgumentError{"a name must not contain a NUL character"};
     if (c == '"' || c == '\\') text_ += '\\';
     text_ += c;
   }

@@ -48,7 +48,7 @@ Hint ListeningFeed::wait_or_throw(LocalTime until, const sql::Wakeup& wakeup) {
       const LocalTime now = sql::real_now();
       const bool attempting = stage_ == Stage::connecting || stage_ == Stage::subscribing;
       if (attempting && now >= deadline_) {
-        failed(fmt::format("{}: no answer in time", settings_->name()));
+        failed(fmt::format("no answer from {}: timed out", settings_->name()));
       }
       if (now >= until) return {};
     }
@@ -96,7 +96,8 @@ void ListeningFeed::began_to_listen() {
   stage_ = Stage::listening;
   pause_ = first_pause;
   if (std::exchange(told_, false) && log_->enabled(LogLevel::info)) {
-    log_->log(LogLevel::info, fmt::format("{}: notices of changes come again", settings_->name()));
+    log_->log(LogLevel::info,
+              fmt::format("{}: notifications of changes work again", settings_->name()));
   }
 }
 
@@ -107,9 +108,8 @@ void ListeningFeed::failed(const std::string& why) noexcept {
   pause_ = std::min(pause_ * 2, longest_pause);
   if (std::exchange(told_, true)) return;
   try {
-    log_->log(
-        LogLevel::warn,
-        fmt::format("no notices of changes for now, waiters look each poll interval: {}", why));
+    log_->log(LogLevel::warn,
+              fmt::format("no notifications of changes for now; waiters poll: {}", why));
   } catch (const std::exception&) {  // no memory for the text
   }
 }

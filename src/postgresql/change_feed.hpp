@@ -11,7 +11,7 @@
 
 namespace simba::postgresql {
 
-/// Hints from LISTEN on a connection of its own. Connects anew after a growing pause, in steps that
+/// Hints from LISTEN on a connection of its own. Reconnects after a growing pause, in steps that
 /// go on at the next `wait()`, and hints at everything each time it has begun to listen.
 class ListeningFeed final : public sql::ChangeFeed {
  public:

@@ -148,12 +148,11 @@ void Connection::keep(Result result) {
       break;
     default:
       fail(Error{ErrorKind::internal,
-                 fmt::format("{}: the server answered in a way that no statement of Simba asks for",
-                             database_name())});
+                 fmt::format("{}: unexpected kind of reply from the server", database_name())});
   }
   if (++results_ > most_results) {
     fail(Error{ErrorKind::internal,
-               fmt::format("{}: the server does not end its answer", database_name())});
+               fmt::format("{}: too many results in the reply from the server", database_name())});
   }
 }
 

@@ -14,7 +14,7 @@ namespace {
 
 void check_text(std::string_view what, const std::string& value) {
   if (value.find('\0') != std::string::npos) {
-    throw InvalidArgumentError{fmt::format("PostgreSQL {} has a NUL; leave it out", what)};
+    throw InvalidArgumentError{fmt::format("PostgreSQL {} must not contain a NUL character", what)};
   }
 }
 
@@ -29,27 +29,28 @@ const PostgreSqlOptions& checked(const PostgreSqlOptions& options) {
   check_text("key_file", options.tls.key_file);
   if (options.host.empty()) {
     throw InvalidArgumentError{
-        "PostgreSQL host is empty; it must name one host or the folder of a "
-        "Unix socket"};
+        "PostgreSQL host must not be empty; set it to a host or to the directory of a Unix socket"};
   }
   if (options.host.find(',') != std::string::npos) {
     throw InvalidArgumentError{
-        fmt::format("PostgreSQL host \"{}\" has a comma; it must name one host", options.host)};
+        fmt::format("PostgreSQL host must be a single host (got \"{}\")", options.host)};
   }
-  if (options.port == 0) throw InvalidArgumentError{"PostgreSQL port 0 is not in [1, 65535]"};
+  if (options.port == 0)
+    throw InvalidArgumentError{"PostgreSQL port must be between 1 and 65535 (got 0)"};
   if (options.host.front() == '/' && options.tls.mode != TlsMode::off) {
     throw InvalidArgumentError{fmt::format(
-        "PostgreSQL host \"{}\" is a Unix socket, which has no TLS; set `tls.mode` to off",
+        "PostgreSQL host \"{}\" is a Unix socket, which does not support TLS; set tls.mode to off",
         options.host)};
   }
   if (options.tls.certificate_file.empty() != options.tls.key_file.empty()) {
     throw InvalidArgumentError{
-        "PostgreSQL tls.certificate_file and tls.key_file must both be set or both be empty"};
+        "PostgreSQL tls.certificate_file and tls.key_file must be set together"};
   }
   const bool files = !options.tls.ca_file.empty() || !options.tls.certificate_file.empty();
   if (options.tls.mode == TlsMode::off && files) {
     throw InvalidArgumentError{
-        "PostgreSQL tls.mode is off although TLS files are given; set it to verify"};
+        "PostgreSQL TLS files are set but tls.mode is off; set tls.mode to verify, or remove the "
+        "files"};
   }
   return options;
 }

@@ -33,11 +33,11 @@ std::string advice(std::string_view state, const PGconn* connection) {
         text_or_empty(PQuser(connection)));
   }
   if (state == "22003") {
-    return "; a number does not fit its column, run: ALTER TABLE simba_mutex "
+    return "; a number does not fit its column; run: ALTER TABLE simba_mutex "
            "ALTER COLUMN version TYPE bigint";
   }
   if (state == "22001") {
-    return "; a name does not fit its column, run: ALTER TABLE simba_mutex ALTER COLUMN mutex TYPE "
+    return "; a name does not fit its column; run: ALTER TABLE simba_mutex ALTER COLUMN mutex TYPE "
            "varchar(66), ALTER COLUMN owner_id TYPE varchar(128)";
   }
   if (state == "3D000") return "; create the database or correct the option `database`";
@@ -45,7 +45,7 @@ std::string advice(std::string_view state, const PGconn* connection) {
     return fmt::format("; the table must have the columns of {}", schema_file);
   }
   if (state == "53300") return "; raise max_connections of the server or lower `pool_size`";
-  if (state == "25006") return "; the server is a replica or read-only, a primary is needed";
+  if (state == "25006") return "; the server is a replica or read-only; connect to the primary";
   if (state.starts_with("28")) return "; check `user`, `password` and the server's pg_hba.conf";
   return {};
 }
@@ -152,42 +152,48 @@ Error connect_failure(std::string_view database_name, const PGconn* connection) 
   const std::string_view state = sql_state_in(all);
   const std::string text = one_line(all);
   if (!state.empty()) {
-    return Error{kind_of(state),
-                 fmt::format("{}: {}{}", database_name, text, advice(state, connection))};
+    return Error{kind_of(state), fmt::format("cannot connect to {}: {}{}", database_name, text,
+                                             advice(state, connection))};
   }
   if (PQconnectionNeedsPassword(connection) != 0) {
-    return Error{ErrorKind::authentication,
-                 fmt::format("{}: the server asks for a password; set `password`, PGPASSWORD or "
-                             "~/.pgpass",
-                             database_name)};
+    return Error{
+        ErrorKind::authentication,
+        fmt::format("cannot connect to {}: the server requires a password; set `password`, "
+                    "PGPASSWORD or ~/.pgpass",
+                    database_name)};
   }
   if (speaks_of_certificates(text)) {
-    return Error{ErrorKind::configuration,
-                 fmt::format("{}: {}; check the TLS options", database_name, text)};
+    return Error{
+        ErrorKind::configuration,
+        fmt::format("cannot connect to {}: {}; check the TLS options", database_name, text)};
   }
-  return Error{ErrorKind::unavailable,
-               fmt::format("{}: {}", database_name, text.empty() ? "cannot be reached" : text)};
+  return Error{ErrorKind::unavailable, fmt::format("cannot connect to {}{}{}", database_name,
+                                                   text.empty() ? "" : ": ", text)};
 }
 
 Error connection_lost(std::string_view database_name, const PGconn* connection) {
   const std::string text = one_line(text_or_empty(PQerrorMessage(connection)));
   return Error{ErrorKind::in_doubt,
-               fmt::format("{}: the connection broke before the answer came{}{}", database_name,
+               fmt::format("connection to {} lost before the reply arrived{}{}", database_name,
                            text.empty() ? "" : ": ", text)};
 }
 
 Error table_missing(std::string_view database_name, const PGconn* connection) {
-  return Error{ErrorKind::configuration,
-               fmt::format("{}: database \"{}\" has no table simba_mutex; run the statements of {} "
-                           "there, or set `schema` to create",
-                           database_name, text_or_empty(PQdb(connection)), schema_file)};
+  return Error{
+      ErrorKind::configuration,
+      fmt::format(
+          "{}: database \"{}\" has no table simba_mutex; run the statements in {} there, or "
+          "set `schema` to create",
+          database_name, text_or_empty(PQdb(connection)), schema_file)};
 }
 
 Error table_refused(const Error& error) {
-  return Error{ErrorKind::permission,
-               fmt::format("table simba_mutex is missing and may not be made by this user; let "
-                           "someone who may run the statements of {} ({})",
-                           schema_file, error.what())};
+  return Error{
+      ErrorKind::permission,
+      fmt::format(
+          "table simba_mutex is missing and this user may not create it; run the statements "
+          "in {} as a user with that privilege ({})",
+          schema_file, error.what())};
 }
 
 }  // namespace simba::postgresql

@@ -20,14 +20,14 @@ class Reader {
       : result_{result}, database_name_{database_name} {}
 
   [[noreturn]] void refuse(std::string_view what) const {
-    throw Error{
-        ErrorKind::internal,
-        fmt::format("{}: the answer {}; is simba_mutex a table of Simba?", database_name_, what)};
+    throw Error{ErrorKind::internal,
+                fmt::format("{}: invalid reply: {}; was table simba_mutex created by Simba?",
+                            database_name_, what)};
   }
 
   std::string_view text(int row, int column) const {
     if (PQgetisnull(result_, row, column) != 0) {
-      refuse(fmt::format("has no value in column {}", column + 1));
+      refuse(fmt::format("column {} is NULL", column + 1));
     }
     return {PQgetvalue(result_, row, column),
             static_cast<std::size_t>(PQgetlength(result_, row, column))};
@@ -40,7 +40,7 @@ class Reader {
     const auto [end, error] =
         std::from_chars(digits.data(), digits.data() + digits.size(), value, 10);
     if (error != std::errc{} || end != digits.data() + digits.size()) {
-      refuse(fmt::format("has no proper number in column {}", column + 1));
+      refuse(fmt::format("column {} is not a valid number", column + 1));
     }
     return value;
   }
@@ -57,9 +57,9 @@ std::vector<sql::Row> rows_of(const PGresult* result, std::size_t most,
   const Reader reader{result, database_name};
   const int count = PQntuples(result);
   if (PQresultStatus(result) != PGRES_TUPLES_OK || PQnfields(result) < row_columns) {
-    reader.refuse("lacks columns");
+    reader.refuse("columns are missing");
   }
-  if (static_cast<std::size_t>(count) > most) reader.refuse("has more rows than were asked for");
+  if (static_cast<std::size_t>(count) > most) reader.refuse("more rows than requested");
   const int refused = PQfnumber(result, "refused");
   std::vector<sql::Row> rows;
   rows.reserve(static_cast<std::size_t>(count));

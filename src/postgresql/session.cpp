@@ -31,7 +31,7 @@ using sql::Row;
 using sql::Waited;
 using std::chrono::milliseconds;
 
-/// How often an acquisition is tried anew where someone else changed the row at the same moment.
+/// How often an acquisition is retried where someone else changed the row at the same moment.
 constexpr int most_tries = 3;
 
 /// A lock is waited for half of the time that is left, so that the server gives up before we do and
@@ -83,8 +83,8 @@ PostgreSqlSession::PostgreSqlSession(std::shared_ptr<const ConnectSettings> sett
   const Waited waited = connection_.connect(deadline, closing_);
   if (waited != Waited::ready) {
     throw Error{ErrorKind::unavailable,
-                fmt::format("{}: {}", connection_.database_name(),
-                            waited == Waited::woken ? "closing" : "no connection in time")};
+                fmt::format("cannot connect to {}: {}", connection_.database_name(),
+                            waited == Waited::woken ? "the store is being closed" : "timed out")};
   }
   ask_to_notice_our_end(deadline);
   ensure_table(deadline);
@@ -114,10 +114,11 @@ Result PostgreSqlSession::finish(LocalTime deadline) {
   if (waited == Waited::ready) return connection_.take_result();
   connection_.close();
   if (waited == Waited::woken) {
-    throw Error{ErrorKind::unavailable, fmt::format("{}: closing", connection_.database_name())};
+    throw Error{ErrorKind::unavailable,
+                fmt::format("{}: the store is being closed", connection_.database_name())};
   }
   throw Error{ErrorKind::timeout,
-              fmt::format("{}: no answer in time", connection_.database_name())};
+              fmt::format("no answer from {}: timed out", connection_.database_name())};
 }
 
 /// Carries out a statement on the table.
@@ -142,7 +143,7 @@ Result PostgreSqlSession::execute(const char* statement, std::span<const Paramet
     const Error missing = table_missing(connection_.database_name(), connection_.handle());
     connection_.close();
     if (!table_->may_be_made()) throw Error{missing};
-    throw Error{ErrorKind::unavailable, fmt::format("{}; it is made anew", error.what())};
+    throw Error{ErrorKind::unavailable, fmt::format("{}; it will be created again", error.what())};
   }
 }
 
@@ -247,7 +248,7 @@ std::vector<Row> PostgreSqlSession::look(std::span<const std::string> mutexes, L
 
 bool PostgreSqlSession::init(const std::string& mutex, LocalTime deadline) {
   if (mutex.find('\0') != std::string::npos) {
-    throw InvalidArgumentError{"a name with a NUL cannot be sent to PostgreSQL"};
+    throw InvalidArgumentError{"a name must not contain a NUL character"};
   }
   const std::array<Parameter, 2> parameters{mutex, lock_timeout(deadline)};
   return PQntuples(execute(statements::init, parameters, deadline).get()) == 1;

@@ -50,8 +50,8 @@ void check_environment(const PostgreSqlOptions& options) {
     if (!other_address) continue;
     throw Error{
         ErrorKind::configuration,
-        fmt::format("libpq would connect to {}, which PGHOSTADDR or PGSERVICE sets, and not "
-                    "to the host {}; unset the variable",
+        fmt::format("PGHOSTADDR or PGSERVICE would make libpq connect to {} instead of host {}; "
+                    "unset the variable",
                     option->val, options.host)};
   }
 }

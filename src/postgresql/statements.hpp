@@ -21,7 +21,7 @@
 ///   the contender's, but under another version than it may be changed under.
 namespace simba::postgresql::statements {
 
-/// $1 mutexes, $2 contender ids, $3 ttl, $4 transition, $5 lock time-out, $6 versions of rows that
+/// $1 mutexes, $2 contender ids, $3 ttl, $4 transition, $5 lock timeout, $6 versions of rows that
 /// are the contender's already (NULL: any); all times in ms.
 inline constexpr const char* acquire = R"(
 WITH clock AS MATERIALIZED (
@@ -77,7 +77,7 @@ SELECT mutex, owner_id, acquired_at, ttl_at, transition_at, version,
        CASE WHEN passed THEN pg_notify('simba_mutex', mutex)::text END
 FROM answer)";
 
-/// $1 mutexes, $2 contender ids, $3 ttl, $4 transition, $5 lock time-out, $6 the greatest versions
+/// $1 mutexes, $2 contender ids, $3 ttl, $4 transition, $5 lock timeout, $6 the greatest versions
 /// (NULL: any); all times in ms.
 inline constexpr const char* guard = R"(
 WITH clock AS MATERIALIZED (
@@ -119,7 +119,7 @@ SELECT mutex, owner_id, acquired_at, ttl_at, transition_at, version,
        floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint, refused
 FROM answer)";
 
-/// $1 mutexes, $2 contender ids, $3 versions (NULL: any), $4 lock time-out in ms.
+/// $1 mutexes, $2 contender ids, $3 versions (NULL: any), $4 lock timeout in ms.
 inline constexpr const char* release = R"(
 WITH clock AS MATERIALIZED (
   SELECT set_config('lock_timeout', $4::text, true),
@@ -159,7 +159,7 @@ SELECT mutex, owner_id, acquired_at, ttl_at, transition_at, version,
        floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint
 FROM simba_mutex WHERE mutex = ANY ($1::text[]))";
 
-/// $1 mutex, $2 lock time-out in ms. Answers with one row where it made one.
+/// $1 mutex, $2 lock timeout in ms. Answers with one row where it made one.
 inline constexpr const char* init = R"(
 WITH clock AS MATERIALIZED (
   SELECT set_config('lock_timeout', $2::text, true),

@@ -20,7 +20,7 @@ namespace simba::sql {
 ///
 /// The version of a row grows by one with each change. Every renewal names the version that we were
 /// told last, and does nothing where the row has a greater one. Hence of all renewals that name the
-/// same version at most one is carried out, and none of them once the row was acquired anew, by
+/// same version at most one is carried out, and none of them once the row was acquired again, by
 /// whomever: nothing that a dead process had under way touches the row of its next life. A row that
 /// is ours has the version that we were told last or, where the outcome of a renewal under that
 /// version is unknown, the next one. A renewal that finds the latter has changed nothing, but knows

@@ -49,7 +49,7 @@ struct Row {
 /// One connection. It throws `Error`, and nothing else, when something goes wrong: `timeout` where
 /// the deadline passed, `in_doubt` where the connection broke after sending or the server was
 /// stopped at work, so that something may have been changed, `unavailable` where the server has
-/// refused and surely nothing was changed (deadlock, lock time-out, read-only, too many
+/// refused and surely nothing was changed (deadlock, lock timeout, read-only, too many
 /// connections), `permission`, `authentication`, `configuration`.
 ///
 /// Deadlines are on the clock of `real_now()`. A raised wakeup of its database ends every wait at
@@ -80,7 +80,7 @@ class Session {
   /// products whose waiters need a word of whoever released.
   virtual void after(Change /*change*/, std::span<const Row> /*rows*/) noexcept {}
 
-  /// False once the connection is broken, also where that was noticed only now and while idle. A
+  /// False once the connection is broken, even if that was noticed only now and while idle. A
   /// session that is not usable is thrown away.
   virtual bool usable() noexcept = 0;
 };

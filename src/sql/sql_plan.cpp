@@ -16,8 +16,8 @@ constexpr std::size_t most_connections = 64;
 
 milliseconds checked(std::string_view what, milliseconds value, milliseconds least) {
   if (value < least || value > longest_setting) {
-    throw InvalidArgumentError{fmt::format("{} is {} ms, not between {} ms and {} ms", what,
-                                           value.count(), least.count(), longest_setting.count())};
+    throw InvalidArgumentError{fmt::format("{} must be between {} ms and {} ms (got {} ms)", what,
+                                           least.count(), longest_setting.count(), value.count())};
   }
   return value;
 }
@@ -25,7 +25,7 @@ milliseconds checked(std::string_view what, milliseconds value, milliseconds lea
 std::size_t checked_pool_size(std::size_t value) {
   if (value < 1 || value > most_connections) {
     throw InvalidArgumentError{
-        fmt::format("pool size is {}, not between 1 and {}", value, most_connections)};
+        fmt::format("pool_size must be between 1 and {} (got {})", most_connections, value)};
   }
   return value;
 }
@@ -33,11 +33,11 @@ std::size_t checked_pool_size(std::size_t value) {
 }  // namespace
 
 SqlPlan::SqlPlan(const SqlOptions& options, const SqlDefaults& defaults)
-    : poll_interval{checked("poll interval", options.poll_interval.value_or(defaults.poll_interval),
+    : poll_interval{checked("poll_interval", options.poll_interval.value_or(defaults.poll_interval),
                             milliseconds{10})},
       pool_size{checked_pool_size(options.pool_size.value_or(defaults.pool_size))},
-      connect_timeout{checked("connect time-out", options.connect_timeout, milliseconds{1})},
-      statement_timeout{checked("statement time-out",
+      connect_timeout{checked("connect_timeout", options.connect_timeout, milliseconds{1})},
+      statement_timeout{checked("statement_timeout",
                                 options.statement_timeout.value_or(
                                     engine::ContentionPlan{options.contention}.request_timeout),
                                 milliseconds{1})},

@@ -47,8 +47,8 @@ LeaseAnswer answer_of(const Result<std::optional<Row>>& result,
   if (row) return record_of(*row);
   if (change == Change::acquire) {
     return Error{ErrorKind::in_doubt,
-                 "no answer for the row of the mutex: others were faster, the connection broke, or "
-                 "the name collides with another; it is tried again"};
+                 "no reply for the row of the mutex: another contender was faster, the connection "
+                 "broke, or the name collides with another; retrying"};
   }
   return LeaseRecord{};
 }

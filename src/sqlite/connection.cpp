@@ -22,19 +22,21 @@ Error cannot_open(const std::filesystem::path& path, std::string_view detail) {
   std::error_code ignored;
   const auto folder = path.parent_path();
   if (!std::filesystem::exists(folder, ignored)) {
-    return Error{ErrorKind::configuration,
-                 fmt::format("SQLite store: {} cannot be made: its folder {} does not exist; make "
-                             "it, or name another path",
-                             path.string(), folder.string())};
+    return Error{
+        ErrorKind::configuration,
+        fmt::format("SQLite store: cannot create {}: directory {} does not exist; create it, or "
+                    "use another path",
+                    path.string(), folder.string())};
   }
   if (std::filesystem::is_directory(path, ignored)) {
     return Error{ErrorKind::configuration,
-                 fmt::format("SQLite store: {} is a folder; name a file in it", path.string())};
+                 fmt::format("SQLite store: {} is a directory; use a file in it", path.string())};
   }
-  return Error{ErrorKind::permission,
-               fmt::format("SQLite store: {} cannot be opened ({}); this user must be able to read "
-                           "and write the file and its folder {}",
-                           path.string(), detail, folder.string())};
+  return Error{
+      ErrorKind::permission,
+      fmt::format("SQLite store: cannot open {} ({}); this user must be able to read and write the "
+                  "file and its directory {}",
+                  path.string(), detail, folder.string())};
 }
 
 Error error_of(int code, int system_error, const std::filesystem::path& path,
@@ -45,36 +47,38 @@ Error error_of(int code, int system_error, const std::filesystem::path& path,
   switch (code & 0xFF) {  // NOLINT(hicpp-signed-bitwise)
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
-      return Error{ErrorKind::unavailable,
-                   text("another process kept the database locked for too long; is it paused?")};
+      return Error{
+          ErrorKind::unavailable,
+          text("timed out because another process keeps the database locked; is it paused?")};
     case SQLITE_READONLY:
     case SQLITE_PERM:
     case SQLITE_AUTH:
       return Error{ErrorKind::permission,
-                   text("cannot be written; this user must be able to write the file and its "
-                        "folder")};
+                   text("cannot write; this user must be able to write the file and its "
+                        "directory")};
     case SQLITE_CANTOPEN:
       return system_error == EMFILE || system_error == ENFILE || system_error == ENOMEM
                  ? Error{ErrorKind::unavailable,
-                         text("too many files are open; raise the limit (ulimit -n)")}
+                         text("too many open files; raise the limit (ulimit -n)")}
                  : cannot_open(path, detail);
     case SQLITE_FULL:
-      return Error{ErrorKind::unavailable, text("the disk is full; make room")};
+      return Error{ErrorKind::unavailable, text("the disk is full; free some space")};
     case SQLITE_CORRUPT:
     case SQLITE_NOTADB:
       return Error{ErrorKind::configuration,
-                   text("is not an SQLite database, or is damaged; restore it, or move it away "
-                        "while no process uses it: a new one is then made")};
+                   text("not an SQLite database, or damaged; restore it, or move it away while no "
+                        "process uses it, and a new one will be created")};
     case SQLITE_IOERR:
       return Error{ErrorKind::unavailable, text("the disk or file system reports an error")};
     case SQLITE_PROTOCOL:
-      return Error{ErrorKind::unavailable,
-                   text("another process does not finish opening the database; is it paused?")};
+      return Error{
+          ErrorKind::unavailable,
+          text("timed out because another process is opening the database; is it paused?")};
     case SQLITE_INTERRUPT:
     case SQLITE_NOMEM:
       return Error{ErrorKind::unavailable, text("interrupted or out of memory")};
     default:
-      return Error{ErrorKind::internal, text("unexpected answer of SQLite")};
+      return Error{ErrorKind::internal, text("unexpected result from SQLite")};
   }
 }
 
@@ -152,8 +156,8 @@ OpenInThisProcess::OpenInThisProcess() {
   const std::uint64_t forks = detail::fork_count();
   if (open_databases != 0 && forks_when_opened != forks) {
     throw IllegalStateError{
-        "SQLite store: this process was forked while its parent had a database open, so SQLite can "
-        "not lock any here; fork before the factory is made, or start another program (exec)"};
+        "SQLite store: this process was forked while its parent had a database open, so SQLite "
+        "cannot lock files here; fork before creating the factory, or call exec() after fork()"};
   }
   forks_when_opened = forks;
   ++open_databases;
@@ -181,7 +185,7 @@ void Connection::check_place() {
   if (moved == 0) return;
   sound_ = false;
   throw Error{ErrorKind::unavailable,
-              fmt::format("SQLite store: {} was moved or deleted while in use; it is opened anew",
+              fmt::format("SQLite store: {} was moved or deleted while in use; reopening it",
                           path_.string())};
 }
 
@@ -225,10 +229,11 @@ void Connection::use_write_ahead_log() {
       const std::string mode = statement.step() ? statement.text(0) : std::string{};
       statement.reset();
       if (mode == "wal") return;
-      throw Error{ErrorKind::unsupported,
-                  fmt::format("SQLite store: {}: the file system has no shared memory for a "
-                              "write-ahead log (it stays in mode '{}'); use a local file system",
-                              path_.string(), mode)};
+      throw Error{
+          ErrorKind::unsupported,
+          fmt::format("SQLite store: {}: the file system does not support write-ahead logging "
+                      "(journal mode remains '{}'); use a local file system",
+                      path_.string(), mode)};
     } catch (const Error& error) {
       if (error.kind() != ErrorKind::unavailable || sql::real_now() >= deadline_) throw;
     }

@@ -56,10 +56,12 @@ std::unique_ptr<sql::Session> SqliteDatabase::connect(LocalTime deadline,
 void SqliteDatabase::ensure_schema(Connection& connection) const {
   if (has(connection, tables) && has(connection, liveness_column)) return;
   if (schema_ == sql::Schema::expect) {
-    throw Error{ErrorKind::configuration,
-                fmt::format("SQLite store: {} lacks the tables of Simba; make them with the "
-                            "statements in {}/sqlite.sql, or let the store do it (Schema::create)",
-                            path_.string(), SIMBA_SCHEMA_FOLDER)};
+    throw Error{
+        ErrorKind::configuration,
+        fmt::format(
+            "SQLite store: {} lacks the tables of Simba; create them with the statements in "
+            "{}/sqlite.sql, or let the store create them (Schema::create)",
+            path_.string(), SIMBA_SCHEMA_FOLDER)};
   }
   Transaction transaction{connection};
   connection.execute(sql::schema::sqlite_sql.data());

@@ -10,11 +10,11 @@ std::filesystem::path database_path(const SqliteOptions& options) {
   if (options.path.empty()) throw InvalidArgumentError{"an SQLite store needs a path"};
   if (options.path == ":memory:") {
     throw InvalidArgumentError{
-        "a database in memory lives inside one process, so it excludes nobody; name a file, or "
-        "./:memory: where the file is really called so"};
+        "an in-memory database lives inside one process, so it cannot exclude others; use a file, "
+        "or ./:memory: if the file is really called that"};
   }
   if (!options.path.has_filename()) {
-    throw InvalidArgumentError{"the path of an SQLite store must name a file, not a folder: " +
+    throw InvalidArgumentError{"path of an SQLite store must be a file, not a directory: " +
                                options.path.string()};
   }
   std::error_code unresolved;

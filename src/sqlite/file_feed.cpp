@@ -34,10 +34,12 @@ FileFeed::FileFeed(std::filesystem::path log_file, std::filesystem::path alive_f
       log_{std::move(log)},
       inotify_{::inotify_init1(IN_NONBLOCK | IN_CLOEXEC)} {  // NOLINT(hicpp-signed-bitwise)
   if (inotify_ < 0) {
-    log_->log(LogLevel::warn,
-              fmt::format("SQLite store: no inotify ({}), so changes are seen at the next poll "
-                          "only; fs.inotify.max_user_instances may be too low",
-                          std::strerror(errno)));  // NOLINT(concurrency-mt-unsafe)
+    log_->log(
+        LogLevel::warn,
+        fmt::format(
+            "SQLite store: cannot use inotify ({}), so changes are seen only at the next poll; "
+            "fs.inotify.max_user_instances may be too low",
+            std::strerror(errno)));  // NOLINT(concurrency-mt-unsafe)
   }
 }
 

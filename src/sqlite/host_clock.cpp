@@ -20,8 +20,8 @@ void check_namespace() {
   if (ours != of_children) {
     throw Error{
         ErrorKind::unsupported,
-        "SQLite store: this process has unshared its time namespace without forking, so the "
-        "host's clock cannot be told; start it in the new namespace"};
+        "SQLite store: cannot determine the host's clock because this process unshared its time "
+        "namespace without forking; start it in the new namespace"};
   }
 }
 
@@ -46,9 +46,10 @@ HostClock make_host_clock() {
   std::string boot_id;
   std::ifstream{"/proc/sys/kernel/random/boot_id"} >> boot_id;
   if (boot_id.empty()) {
-    throw Error{ErrorKind::unsupported,
-                "SQLite store: /proc/sys/kernel/random/boot_id cannot be read, so leases of an "
-                "earlier boot could not be told from present ones; mount /proc"};
+    throw Error{
+        ErrorKind::unsupported,
+        "SQLite store: cannot read /proc/sys/kernel/random/boot_id, which tells leases of an "
+        "earlier boot from current ones; mount /proc"};
   }
   return {.boot_id = boot_id, .since_boot = [offset = offset_of_namespace()] {
             return std::chrono::floor<std::chrono::milliseconds>(

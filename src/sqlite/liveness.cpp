@@ -92,10 +92,11 @@ std::string ensure_id(int file, const std::filesystem::path& path, LocalTime dea
     if (sql::real_now() >= deadline ||
         sql::wait_for(closing, sql::real_now() + std::chrono::milliseconds{1}) ==
             sql::Waited::woken) {
-      throw Error{ErrorKind::unavailable,
-                  fmt::format("SQLite store: another process is making {} and does not finish; is "
-                              "it paused?",
-                              path.string())};
+      throw Error{
+          ErrorKind::unavailable,
+          fmt::format("SQLite store: timed out waiting for another process that is creating {}; is "
+                      "it paused?",
+                      path.string())};
     }
   }
   auto id = read_id(file);

@@ -17,7 +17,7 @@ namespace simba::sqlite {
 /// is paused.
 ///
 /// The file has a random name of its own inside, so that locks on a file that was deleted and made
-/// anew are never taken for each other's: then nobody is seen as gone, and leases decide alone.
+/// again are never taken for each other's: then nobody is seen as gone, and leases decide alone.
 ///
 /// Threads: constant after construction.
 class Liveness {

@@ -102,11 +102,12 @@ void SqliteSession::begin_clock() {
   Statement owners{*connection_, statements::owners};
   while (owners.step()) {
     if (liveness_->state_of(owners.text(0)) == Liveness::State::alive) {
-      throw Error{ErrorKind::configuration,
-                  fmt::format("SQLite store: {} is in use by a process that sees another boot of "
-                              "the machine (another host or sandbox?); all processes of a database "
-                              "must run on one host",
-                              connection_->path().string())};
+      throw Error{
+          ErrorKind::configuration,
+          fmt::format("SQLite store: {} is in use by a process with another boot id (on "
+                      "another host or in a sandbox?); all processes that use a database must "
+                      "run on one host",
+                      connection_->path().string())};
     }
   }
   const auto wall = std::chrono::system_clock::now().time_since_epoch();
@@ -127,7 +128,7 @@ void SqliteSession::check_clock() {
   if (same) return;
   usable_ = false;
   throw Error{ErrorKind::unavailable,
-              fmt::format("SQLite store: {}: the clock of the database was set anew",
+              fmt::format("SQLite store: {}: the clock of the database was reset",
                           connection_->path().string())};
 }
 
@@ -283,10 +284,12 @@ SqliteSession::Found SqliteSession::found_in(Statement& statement) const {
       continue;
     const std::string mutex = statement.text(0);
     statement.reset();
-    throw Error{ErrorKind::configuration,
-                fmt::format("SQLite store: {}: column {} of the row of mutex \"{}\" is no number "
-                            "that Simba has written; delete the row while nobody uses the mutex",
-                            connection_->path().string(), column + 1, mutex)};
+    throw Error{
+        ErrorKind::configuration,
+        fmt::format(
+            "SQLite store: {}: invalid number in column {} of the row of mutex \"{}\"; delete the "
+            "row while nobody uses the mutex",
+            connection_->path().string(), column + 1, mutex)};
   }
   return {.row = {.mutex = statement.text(0),
                   .owner_id = statement.text(1),

@@ -16,7 +16,7 @@ struct Settings {
   std::string root;   ///< chroot and base path, e.g. "/prod/simba"; empty for the root of the tree
   std::chrono::milliseconds session_timeout{0};  ///< that is asked for
   std::chrono::milliseconds connection_timeout{0};
-  /// As given; else it follows from the session time-out that the servers set.
+  /// As given; else it follows from the session timeout that the servers set.
   std::optional<std::chrono::milliseconds> tick_time{};
   OnDisconnect on_disconnect = OnDisconnect::keep_while_session_lasts;
   std::string digest_user;
@@ -28,7 +28,7 @@ struct Settings {
 /// ZooKeeper's own default.
 inline constexpr std::chrono::milliseconds usual_tick{2'000};
 
-/// `tickTime` of the servers as far as it is known, with a session time-out that they have set.
+/// `tickTime` of the servers as far as it is known, with a session timeout that they have set.
 inline std::chrono::milliseconds tick_of(const Settings& settings,
                                          std::chrono::milliseconds session_timeout) {
   return settings.tick_time.value_or(std::min(usual_tick, session_timeout / 2));

@@ -101,23 +101,18 @@ void bind_sql(KeyTable& table, sql::SqlOptions& options) {
                   .meaning = "how often to poll: the longest time that a change goes unnoticed if "
                              "no notification arrives",
                   .fallback = "1s if the database or the file system sends notifications, "
-                              "otherwise 100ms, as on MySQL",
-                  .field = "poll interval"},
+                              "otherwise 100ms, as on MySQL"},
                  options.poll_interval);
   table.integer({.name = "pool-size",
                  .meaning = "connections that execute the requests of all mutexes",
-                 .fallback = "2; on SQLite 1",
-                 .field = "pool size"},
+                 .fallback = "2; on SQLite 1"},
                 options.pool_size, 1, 64);
-  table.duration({.name = "connect-timeout",
-                  .meaning = "how long connecting may take",
-                  .field = "connect time-out"},
+  table.duration({.name = "connect-timeout", .meaning = "how long connecting may take"},
                  options.connect_timeout);
   table.duration({.name = "statement-timeout",
                   .meaning = "a statement that is not answered within this time counts as failed, "
                              "and its connection as broken",
-                  .fallback = "`request-timeout`",
-                  .field = "statement time-out"},
+                  .fallback = "`request-timeout`"},
                  options.statement_timeout);
   table.choice<sql::Schema>(
       {.name = "schema", .meaning = "whether to create the table if it is missing"}, options.schema,

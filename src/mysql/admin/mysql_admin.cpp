@@ -22,7 +22,7 @@ std::shared_ptr<sql::Database> database_of(MySqlOptions options, sql::Schema sch
 
 std::unique_ptr<engine::StoreAdmin> make_mysql_admin(const MySqlOptions& options,
                                                      std::shared_ptr<const Runtime> runtime) {
-  if (!runtime) throw InvalidArgumentError{"runtime is empty"};
+  if (!runtime) throw InvalidArgumentError{"a MySQL store needs a runtime"};
   const sql::SqlDefaults defaults{.poll_interval = default_poll_interval,
                                   .pool_size = default_pool_size};
   sql::SqlAdminParts parts{.inspector = {},

@@ -87,7 +87,7 @@ void MySqlInspector::connect() {
     connection_.reset();
     throw Error{
         ErrorKind::configuration,
-        fmt::format("MySQL at {} does not speak TLS, which tls.mode asks for", settings_.place)};
+        fmt::format("MySQL at {} does not support TLS, which tls.mode requires", settings_.place)};
   }
   if (!reply.refusal) {
     connection_->begin_query(
@@ -156,15 +156,14 @@ void MySqlInspector::check_version(engine::StoreReport& report) {
   const std::array<unsigned, 3> least =
       mariadb ? std::array<unsigned, 3>{10, 3, 18} : std::array<unsigned, 3>{5, 7, 0};
   if (version_of(full) < least) {
-    report.findings.push_back(
-        problem(fmt::format("{} is too old; {} or later is needed", report.server,
-                            mariadb ? "MariaDB 10.3.18" : "MySQL 5.7"),
-                ErrorKind::unsupported));
+    report.findings.push_back(problem(fmt::format("{} is too old; use {} or later", report.server,
+                                                  mariadb ? "MariaDB 10.3.18" : "MySQL 5.7"),
+                                      ErrorKind::unsupported));
   }
   if (settings_.hints() && answer::number(rows.front(), 2) != connection_->number()) {
     report.findings.push_back(
-        note("there is a proxy between here and the server, so waiters are not told of releases "
-             "and look each poll interval"));
+        note("connected through a proxy, so waiters are not notified of releases and poll every "
+             "poll_interval"));
   }
 }
 
@@ -174,19 +173,20 @@ void MySqlInspector::check_settings(std::vector<Finding>& findings) {
   const Values& values = rows.front();
   if (text(values, 0) != "1") {
     findings.push_back(warning(fmt::format(
-        "innodb_flush_log_at_trx_commit is {}: a crash may undo what was answered, so that a mutex "
-        "has two owners; set it to 1",
+        "innodb_flush_log_at_trx_commit is {}: a crash may undo what was committed, so that a "
+        "mutex has two owners; set it to 1",
         text(values, 0))));
   }
   if (text(values, 1) == "1" && text(values, 2) != "1") {
-    findings.push_back(warning(
-        fmt::format("sync_binlog is {}: replicas may lack what was answered before a crash; set it "
-                    "to 1",
-                    text(values, 2))));
+    findings.push_back(warning(fmt::format(
+        "sync_binlog is {}: replicas may lack what was committed before a crash; set it "
+        "to 1",
+        text(values, 2))));
   }
   if (text(values, 3) != "0" && text(values, 3) != "OFF") {
-    findings.push_back(problem("the server is read-only, a replica perhaps; connect to the primary",
-                               ErrorKind::unavailable));
+    findings.push_back(
+        problem("the server is read-only, possibly a replica; connect to the primary",
+                ErrorKind::unavailable));
   }
 }
 
@@ -220,7 +220,7 @@ void MySqlInspector::check_table(std::vector<Finding>& findings) {
   if (const auto engine = engines.empty() ? "" : text(engines.front(), 0);
       !engine.empty() && engine != "InnoDB") {
     findings.push_back(warning(
-        fmt::format("table simba_mutex has engine {}, which may lose what was answered in a crash; "
+        fmt::format("table simba_mutex has engine {}, which may lose committed changes in a crash; "
                     "run: ALTER TABLE simba_mutex ENGINE = InnoDB",
                     engine)));
   }
@@ -241,8 +241,8 @@ void MySqlInspector::check_names(const Values& column, std::vector<Finding>& fin
   }
   if (!collation.empty() && !collation.ends_with("_bin")) {
     findings.push_back(
-        warning(fmt::format("table simba_mutex has collation {}: of two names that it takes for "
-                            "each other, e.g. \"a\" and \"A\", the second is refused; {}",
+        warning(fmt::format("table simba_mutex has collation {}: of two names that it considers "
+                            "equal, such as \"a\" and \"A\", the second is rejected; {}",
                             collation, remedy)));
   }
 }

@@ -121,7 +121,7 @@ std::optional<std::string> HintSlot::finished(LocalTime now) {
   if (!connected_) {
     if (reply.refusal) throw to_error(server_->settings, *reply.refusal, Phase::connecting);
     if (server_->settings.options.tls.mode != TlsMode::off && !connection_->encrypted()) {
-      throw Error{ErrorKind::configuration, "the server does not speak TLS"};
+      throw Error{ErrorKind::configuration, "the server does not support TLS"};
     }
     connected_ = true;
     return std::nullopt;

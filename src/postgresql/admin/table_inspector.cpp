@@ -83,7 +83,7 @@ void PostgreSqlInspector::connect() {
   auto fresh = std::make_unique<Connection>(settings_);
   if (fresh->connect(sql::real_now() + connect_timeout_, never_raised_) != Waited::ready) {
     throw Error{ErrorKind::unavailable,
-                fmt::format("{}: no connection in time", settings_->name())};
+                fmt::format("cannot connect to {}: timed out", settings_->name())};
   }
   connection_ = std::move(fresh);
 }
@@ -93,7 +93,7 @@ PostgreSqlInspector::Table PostgreSqlInspector::ask(const char* statement) {
   connection_->send(statement, {});
   if (connection_->receive(sql::real_now() + statement_timeout_, never_raised_) != Waited::ready) {
     connection_.reset();
-    throw Error{ErrorKind::timeout, fmt::format("{}: no answer in time", settings_->name())};
+    throw Error{ErrorKind::timeout, fmt::format("no answer from {}: timed out", settings_->name())};
   }
   const Result result = connection_->take_result();
   Table table(static_cast<std::size_t>(PQntuples(result.get())));
@@ -129,7 +129,7 @@ void PostgreSqlInspector::check_server(engine::StoreReport& report) {
   if (const int version = PQserverVersion(connection_->handle()); version < least_version) {
     report.server = fmt::format("PostgreSQL {}", version / 10'000);
     findings.push_back(
-        problem("this PostgreSQL is too old; 12 or later is needed", ErrorKind::unsupported));
+        problem("this PostgreSQL is too old; use 12 or later", ErrorKind::unsupported));
     return;
   }
   const auto facts = ask(server_facts).at(0);
@@ -143,22 +143,22 @@ void PostgreSqlInspector::check_server(engine::StoreReport& report) {
   }
   if (facts.at(3) == "off") {
     findings.push_back(
-        warning("fsync is off: after a crash of the machine the table may be damaged, and mutexes "
-                "may have two owners; set fsync = on in postgresql.conf"));
+        warning("fsync is off: a crash of the machine may damage the table, so that mutexes have "
+                "two owners; set fsync = on in postgresql.conf"));
   }
   // A pooler gives out numbers of its own.
   const bool pooled = number(facts.at(4)) != PQbackendPID(connection_->handle());
   if (pooled && listen_ == Listen::yes) {
     findings.push_back(
-        warning("there is a pooler between here and the server; unless it gives each client a "
-                "session of its own (pool_mode = session), waiters are not told of releases: set "
-                "listen to no, or connect to the server itself"));
+        warning("connected through a pooler; unless it gives each client its own session "
+                "(pool_mode = session), waiters are not notified of releases: set listen to no, or "
+                "connect to the server directly"));
   }
   if (!has_table()) {
     findings.push_back(problem(fmt::format(
         "table simba_mutex is missing in database \"{}\"; run simba init{}",
         PQdb(connection_->handle()),
-        facts.at(5) == "t" ? "" : " as someone who has the right CREATE, which this user lacks")));
+        facts.at(5) == "t" ? "" : " as a user with the CREATE privilege, which this user lacks")));
   }
 }
 
@@ -169,7 +169,7 @@ void PostgreSqlInspector::check_table(std::vector<Finding>& findings) {
     found.push_back(column_of(row));
     if (row.at(4) != "t" && (row.at(0) == "mutex" || row.at(0) == "owner_id")) {
       findings.push_back(problem(
-          fmt::format("the collation of column {} takes different names for each other; run: ALTER "
+          fmt::format("the collation of column {} considers different names equal; run: ALTER "
                       "TABLE simba_mutex ALTER COLUMN {} TYPE {} COLLATE \"C\"",
                       row.at(0), row.at(0), row.at(1))));
     }
@@ -191,9 +191,10 @@ void PostgreSqlInspector::check_rights(std::vector<Finding>& findings) {
        {std::pair{0U, "SELECT"}, std::pair{1U, "INSERT"}, std::pair{2U, "UPDATE"}}) {
     if (has.at(column) != "t") {
       findings.push_back(problem(
-          fmt::format("user \"{0}\" lacks the right {1} on table simba_mutex; run as its owner: "
-                      "GRANT {1} ON simba_mutex TO \"{0}\"",
-                      PQuser(connection_->handle()), right),
+          fmt::format(
+              "user \"{0}\" lacks the {1} privilege on table simba_mutex; run as its owner: "
+              "GRANT {1} ON simba_mutex TO \"{0}\"",
+              PQuser(connection_->handle()), right),
           ErrorKind::permission));
     }
   }

@@ -19,7 +19,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-/// Beyond the time-outs, which answer everything by themselves: a name server takes time, too.
+/// Beyond the timeouts, which answer everything by themselves: a name server takes time, too.
 constexpr milliseconds slack = std::chrono::seconds{30};
 
 constexpr int most_console_redirections = 5;

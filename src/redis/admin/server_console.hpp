@@ -22,7 +22,7 @@ namespace simba::redis {
 /// has to.
 ///
 /// The answer of a server is a Reply, even if it is an error. Throws Error if no answer arrives,
-/// after the connect and the command time-out at most.
+/// after the connect and the command timeout at most.
 ///
 /// Threads: used by one thread at a time.
 class ServerConsole {

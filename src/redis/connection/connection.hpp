@@ -76,7 +76,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   /// Sends encoded commands that the server answers with `replies` replies. The handler is called
   /// exactly once: with that many replies, error replies among them, or with an Error:
   /// `unavailable` where nothing was sent, `in_doubt` where the connection broke after sending,
-  /// `timeout` where no reply came within the command time-out (which closes the connection).
+  /// `timeout` where no reply came within the command timeout (which closes the connection).
   ///
   /// With Use::subscriptions `replies` is 0 and the handler is empty.
   virtual void send(std::string commands, std::size_t replies, RepliesHandler handler) = 0;

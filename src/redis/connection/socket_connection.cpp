@@ -15,7 +15,7 @@
 //
 // opening  First the way to the server (ConnectionOpener), then the log-in (Handshake). What is
 //          sent meanwhile waits. It may be refused, break, be answered by something that is no
-//          Redis, or take longer than the connect time-out: closed, nothing was sent.
+//          Redis, or take longer than the connect timeout: closed, nothing was sent.
 // ready    The server may close, break off within a reply, send what is not RESP or what nobody
 //          asked for, stop reading (what is to be written waits) or stop answering (the timer looks
 //          at the oldest request): closed; the outcome of what was sent is unknown.

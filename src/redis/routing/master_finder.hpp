@@ -15,10 +15,10 @@ namespace simba::redis {
 std::shared_ptr<const ConnectionSettings> sentinel_settings(const RedisOptions& options);
 
 /// Asks sentinels where the master is: one after another, until one names it. Finds that come while
-/// it asks share the answer. A search takes at most twice the connect time-out for each sentinel.
+/// it asks share the answer. A search takes at most twice the connect timeout for each sentinel.
 ///
 /// First asked is the one that answered last, but for one that says the same again: it may be cut
-/// off from the others and know of no fail-over, so next time those that answer go before it. Last
+/// off from the others and know of no failover, so next time those that answer go before it. Last
 /// are those that failed.
 ///
 /// What it finds is what a sentinel believes: whether that server is a master is for the one who

@@ -12,7 +12,7 @@
 
 namespace simba::redis {
 
-/// A server, or what takes its place after a fail-over: one way for commands, one for messages.
+/// A server, or what takes its place after a failover: one way for commands, one for messages.
 ///
 /// Threads: every function may be called from any thread.
 class Node {

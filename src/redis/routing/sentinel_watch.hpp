@@ -17,10 +17,10 @@
 
 namespace simba::redis {
 
-/// Listens to one sentinel at a time for fail-overs. Without it a master that slept through its own
-/// fail-over would be believed until the sentinels have demoted it, which takes them ten seconds.
+/// Listens to one sentinel at a time for failovers. Without it a master that slept through its own
+/// failover would be believed until the sentinels have demoted it, which takes them ten seconds.
 ///
-/// Only a hint: where no sentinel can be listened to, a fail-over is noticed when the old master
+/// Only a hint: where no sentinel can be listened to, a failover is noticed when the old master
 /// does not answer or says that it is none.
 ///
 /// Threads: every function may be called from any thread. The events come with no lock held.

@@ -19,7 +19,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-/// Past every time-out of connecting and of a statement; only a name server can take longer.
+/// Past every timeout of connecting and of a statement; only a name server can take longer.
 constexpr milliseconds patience_with_pool = std::chrono::minutes{2};
 
 /// Waits for an answer; the pool gives one to every request.
@@ -29,7 +29,8 @@ T answer_to(const Send& send) {
   auto future = promise->get_future();
   send([promise](Result<T> result) { promise->set_value(std::move(result)); });
   if (future.wait_for(patience_with_pool) != std::future_status::ready) {
-    throw Error{ErrorKind::timeout, "no answer; does the name server answer?"};
+    throw Error{ErrorKind::timeout,
+                "no answer from the database; does the name server (DNS) respond?"};
   }
   auto result = future.get();
   if (const auto* error = std::get_if<Error>(&result)) throw Error{*error};
@@ -38,17 +39,19 @@ T answer_to(const Send& send) {
 
 void check_mutex(const std::string& mutex) { check_name("mutex name", mutex, NameLimits{}.mutex); }
 
+void check_span(std::string_view what, milliseconds value, milliseconds least) {
+  constexpr milliseconds most = std::chrono::hours{24};
+  if (value >= least && value <= most) return;
+  throw InvalidArgumentError{fmt::format("{} must be between {} ms and {} ms (got {} ms)", what,
+                                         least.count(), most.count(), value.count())};
+}
+
 Ask ask_for(const std::string& mutex, const std::string& contender_id, milliseconds ttl,
             milliseconds transition) {
   check_mutex(mutex);
   check_name("contender id", contender_id, NameLimits{}.contender_id);
-  constexpr milliseconds longest = std::chrono::hours{24};
-  if (ttl <= milliseconds::zero() || ttl > longest || transition < milliseconds::zero() ||
-      transition > longest) {
-    throw InvalidArgumentError{
-        fmt::format("ttl is {} ms, not in [1, {}], or transition {} ms, not in [0, {}]",
-                    ttl.count(), longest.count(), transition.count(), longest.count())};
-  }
+  check_span("ttl", ttl, milliseconds{1});
+  check_span("transition", transition, milliseconds::zero());
   return {.mutex = mutex, .contender_id = contender_id, .ttl = ttl, .transition = transition};
 }
 
@@ -68,7 +71,7 @@ MutexOwnerRepository::~MutexOwnerRepository() = default;
 
 void MutexOwnerRepository::init_mutex(const std::string& mutex) {
   if (!try_init_mutex(mutex)) {
-    throw IllegalStateError{fmt::format("mutex \"{}\" has a row already", mutex)};
+    throw IllegalStateError{fmt::format("mutex \"{}\" already has a row", mutex)};
   }
 }
 

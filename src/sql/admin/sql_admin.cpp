@@ -78,15 +78,15 @@ class SqlAdmin final : public engine::StoreAdmin {
       if (before.owner_id.empty() || release(*session, before)) return before;
     }
     throw Error{ErrorKind::unavailable,
-                fmt::format("{}: mutex \"{}\" changes its owner all the time; try again",
+                fmt::format("{}: owner of mutex \"{}\" keeps changing; try again",
                             parts_.expecting->name(), mutex)};
   }
 
   std::string init() override {
-    if (parts_.inspector->has_table()) return "table simba_mutex is there already";
+    if (parts_.inspector->has_table()) return "table simba_mutex already exists";
     session_.reset();
     parts_.creating->connect(in(plan_.connect_timeout + plan_.statement_timeout), never_raised_);
-    return "made table simba_mutex";
+    return "created table simba_mutex";
   }
 
   engine::StoreReport examine() override {
@@ -188,12 +188,13 @@ std::vector<Finding> check_columns(const std::vector<TableColumn>& columns,
                      [&wanted = name](const TableColumn& column) { return column.name == wanted; });
     if (found == columns.end()) {
       findings.push_back(problem(fmt::format(
-          "table simba_mutex lacks column {}; it is not the table of Simba, or an older one",
+          "table simba_mutex lacks column {}; it was not created by Simba, or by an older version",
           name)));
     } else if (found->most && *found->most < least) {
-      findings.push_back({weight, fmt::format("column {} of table simba_mutex is {}, but {} {} are "
-                                              "needed; alter it",
-                                              name, found->type, least, unit)});
+      findings.push_back(
+          {weight, fmt::format("column {} of table simba_mutex must hold {} {} (is {}); "
+                               "alter the column",
+                               name, least, unit, found->type)});
     }
   }
   return findings;

@@ -124,7 +124,7 @@ class ChangeWatcher::Loop : public std::enable_shared_from_this<Loop> {
       if (!excluded_.insert(names->front()).second) return;
     }
     log_->log(LogLevel::warn,
-              "changes of mutex [" + names->front() + "] cannot be looked for: " + error.what());
+              "mutex [" + names->front() + "]: cannot check for changes: " + error.what());
   }
 
   MutexNames without_excluded(const MutexNames& names) {

@@ -60,7 +60,7 @@ class WatchHub {
   mutable std::mutex mutex_;
   std::unordered_map<std::string, Entry> entries_;  // guarded by mutex_
   std::uint64_t last_number_ = 0;                   // guarded by mutex_
-  mutable MutexNames names_;                        // guarded by mutex_; empty: to be made anew
+  mutable MutexNames names_;                        // guarded by mutex_; empty: to be made again
 };
 
 }  // namespace simba::sql

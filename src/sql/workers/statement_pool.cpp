@@ -59,9 +59,10 @@ std::shared_ptr<StatementWorkers> StatementPool::workers() const {
 
 void StatementPool::submit(Request request) {
   if (fork_guard_.in_child()) {
-    fail(request, Error{ErrorKind::illegal_state,
-                        "the connections are in the parent process; make a new factory in a forked "
-                        "child"});
+    fail(request,
+         Error{ErrorKind::illegal_state,
+               "a forked child cannot use the connections of its parent; create a new factory "
+               "after fork()"});
   } else if (const auto open = workers()) {
     open->submit(std::move(request));
   } else {

@@ -72,8 +72,8 @@ void StatementWorkers::submit(Request request) {
     } catch (const std::system_error& error) {
       const auto all = queue_.take_all();
       lock.unlock();
-      fail(all, Error{ErrorKind::unavailable,
-                      fmt::format("no thread for {}: {}", database_->name(), error.what())});
+      fail(all, Error{ErrorKind::unavailable, fmt::format("{}: cannot start a thread: {}",
+                                                          database_->name(), error.what())});
       return;
     }
   }
@@ -150,7 +150,7 @@ void StatementWorkers::fail_overdue(std::unique_lock<std::mutex>& lock) {
   if (overdue.empty()) return;
   lock.unlock();
   fail(overdue, Error{ErrorKind::unavailable,
-                      fmt::format("{}: no connection was free for {} ms", database_->name(),
+                      fmt::format("{}: no free connection within {} ms", database_->name(),
                                   plan_.statement_timeout.count())});
   overdue.clear();
   lock.lock();
@@ -230,7 +230,7 @@ void StatementWorkers::connect(std::unique_lock<std::mutex>& lock,
 void StatementWorkers::note_attempt(const std::optional<Error>& error) {
   if (!error) {
     if (gate_.succeeded()) {
-      log_->log(LogLevel::info, fmt::format("{}: can be reached again", database_->name()));
+      log_->log(LogLevel::info, fmt::format("{}: reachable again", database_->name()));
     }
   } else if (gate_.failed(*error, real_now()) && !closing_) {
     log_->log(LogLevel::info, error->what());  // those that ask are told, and warn of it

@@ -37,7 +37,7 @@ Waited wait_for(int descriptor, short events, LocalTime deadline, const Wakeup& 
 /// Waits for `wakeup` alone.
 Waited wait_for(const Wakeup& wakeup, LocalTime deadline) noexcept;
 
-/// What is left until `deadline` as a time-out for poll(): rounded up, at least 0, -1 for `never`.
+/// What is left until `deadline` as a timeout for poll(): rounded up, at least 0, -1 for `never`.
 int poll_timeout(LocalTime deadline) noexcept;
 
 }  // namespace simba::sql

@@ -23,7 +23,7 @@ WorkerThreads::~WorkerThreads() { join_or_let_go(std::chrono::milliseconds::zero
 void WorkerThreads::start(const std::string& name, std::function<void()> body) {
   threads_.push_back(ended_->group.start(name, [ended = ended_, run = std::move(body)]() mutable {
     run();
-    run = nullptr;  // what it holds goes before the thread counts as ended
+    run = nullptr;  // what it holds is destroyed before the thread counts as ended
     const std::lock_guard lock{ended->mutex};
     ++ended->count;
     ended->changed.notify_all();

@@ -71,10 +71,11 @@ Connection FileInspector::open() const {
 
 void FileInspector::check_exists() {
   if (!is_missing()) return;
-  throw Error{ErrorKind::configuration,
-              fmt::format("SQLite store: the file {} does not exist; check the path, or make the "
-                          "file with \"simba init\"",
-                          path_.string())};
+  throw Error{
+      ErrorKind::configuration,
+      fmt::format("SQLite store: file {} does not exist; check the path, or create the file "
+                  "with \"simba init\"",
+                  path_.string())};
 }
 
 /// Opening it would say the same, but also make the file.
@@ -83,10 +84,11 @@ bool FileInspector::is_missing() const {
   if (std::filesystem::exists(path_, unknown) || unknown) return false;
   const auto folder = path_.parent_path();
   if (std::filesystem::exists(folder, unknown)) return true;
-  throw Error{ErrorKind::configuration,
-              fmt::format("SQLite store: the folder {} does not exist; check the path, or make the "
-                          "folder",
-                          folder.string())};
+  throw Error{
+      ErrorKind::configuration,
+      fmt::format("SQLite store: directory {} does not exist; check the path, or create the "
+                  "directory",
+                  folder.string())};
 }
 
 bool FileInspector::has_table() {
@@ -120,32 +122,32 @@ void FileInspector::check_place(std::vector<Finding>& findings) const {
   const auto folder = path_.parent_path();
   if (!std::filesystem::is_directory(folder, unknown)) {
     findings.push_back(problem(fmt::format(
-        "the folder {} does not exist; make it, or name another path", folder.string())));
+        "directory {} does not exist; create it, or use another path", folder.string())));
     return;
   }
   if (std::filesystem::is_directory(path_, unknown)) {
-    findings.push_back(problem(fmt::format("{} is a folder; name a file in it", path_.string())));
+    findings.push_back(problem(fmt::format("{} is a directory; use a file in it", path_.string())));
     return;
   }
   if (::access(folder.c_str(), R_OK | W_OK | X_OK) != 0) {  // NOLINT(hicpp-signed-bitwise)
-    findings.push_back(
-        problem(fmt::format("this user may not write the folder {}, in which SQLite makes files "
-                            "beside the database; give it the right, or name another path",
-                            folder.string()),
-                ErrorKind::permission));
+    findings.push_back(problem(
+        fmt::format("no permission to write to directory {}, in which SQLite creates files next "
+                    "to the database; grant it to this user, or use another path",
+                    folder.string()),
+        ErrorKind::permission));
   }
   if (std::filesystem::exists(path_, unknown) &&
       ::access(path_.c_str(), R_OK | W_OK) != 0) {  // NOLINT(hicpp-signed-bitwise)
     findings.push_back(problem(
         fmt::format(
-            "this user may not read and write the file {}; give it the right, or name another path",
+            "no permission to read and write file {}; grant it to this user, or use another path",
             path_.string()),
         ErrorKind::permission));
   }
   if (const auto kind = network_file_system(folder)) {
     findings.push_back(
         warning(fmt::format("{} is on a {} file system, whose locks may not exclude other hosts or "
-                            "processes; use a local file system, or a store with a server",
+                            "processes; use a local file system, or another store",
                             path_.string(), *kind)));
   }
 }
@@ -154,12 +156,12 @@ void FileInspector::check_tables(std::vector<Finding>& findings) const {
   const auto missing = [&](std::string_view what) {
     findings.push_back(
         schema_ == sql::Schema::create
-            ? note(fmt::format("{} yet; made at the first use, or by simba init", what))
+            ? note(fmt::format("{} yet; it is created at first use, or by simba init", what))
             : problem(fmt::format("{}; run simba init", what)));
   };
   std::error_code unknown;
   if (!std::filesystem::exists(path_, unknown)) {
-    missing(fmt::format("the file {} does not exist", path_.string()));
+    missing(fmt::format("file {} does not exist", path_.string()));
     return;
   }
   Connection connection = open();

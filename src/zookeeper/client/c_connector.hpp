@@ -15,7 +15,7 @@ void check_tls(const TlsOptions& tls);
 
 /// Sessions over the ZooKeeper C library. Each has the two threads of the library. What blocks in
 /// there, to look up host names and to end a session, is done by one more thread, which is gone
-/// when there is nothing of it to do. `wait_until_closed` waits at most for the connection time-out
+/// when there is nothing of it to do. `wait_until_closed` waits at most for the connection timeout
 /// and five seconds; a look-up that takes longer is left to its thread, with a warning.
 ///
 /// `connect` throws std::system_error if the system gives no thread.

@@ -479,7 +479,7 @@ void Latch::node_changed(const NodeEvent& event) {
   }
 }
 
-// Where there are too many watches an owner looks after its node once in a session time-out.
+// Where there are too many watches an owner looks after its node once in a session timeout.
 bool Latch::long_unwatched() {
   if (place_ != Place::leading || session_->watches(own_path())) {
     unwatched_ = 0;

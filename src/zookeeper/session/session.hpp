@@ -59,7 +59,7 @@ class SessionListener {
   virtual void session_resumed() = 0;        ///< connected again in time
   virtual void session_ended() = 0;          ///< all that it held is gone
   virtual void connecting_takes_long() = 0;  ///< those who wait should wait no longer
-  virtual void session_ticked() = 0;         ///< some ten times in a session time-out, if connected
+  virtual void session_ticked() = 0;         ///< some ten times in a session timeout, if connected
   virtual void node_changed(const NodeEvent& event) = 0;
 };
 

@@ -270,7 +270,7 @@ TEST_F(MySqlHint, AReleaseThatMayNotTellDoesWithout) {
     its_session->after(Change::release, rows);
   }
   EXPECT_TRUE(its_session->usable());
-  EXPECT_EQ(log->count("by looking only"), 1U) << log->text();
+  EXPECT_EQ(log->count("waiters poll: "), 1U) << log->text();
 }
 
 int statements_so_far(Console& console) {
@@ -309,12 +309,12 @@ TEST(MySqlHints, ComeBackAfterARestartOfTheServerAndSayBothOnce) {
   waiter.wait({"m"}, 300ms);
   server.kill();
   for (int i = 0; i < 15; ++i) waiter.wait({"m"}, 100ms);
-  EXPECT_EQ(waiter.log->count("no hints of releases"), 1U) << waiter.log->text();
+  EXPECT_EQ(waiter.log->count("no notifications of releases for now"), 1U) << waiter.log->text();
   server.start();
   const auto second = waiter.client.connect();  // may have the number that the first one had
   EXPECT_TRUE(support::within(10s, [&] {
     waiter.wait({"m"}, 100ms);
-    return waiter.log->contains("hints of releases again");
+    return waiter.log->contains("notifications of releases work again");
   })) << waiter.log->text();
 }
 

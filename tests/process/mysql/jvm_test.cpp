@@ -109,7 +109,7 @@ TEST_F(MySqlBesideJvm, ANameThatTheCollationTakesForAnotherIsRefusedByName) {
                             "b"}) {
     const Error error = error_of([&] { acquire(other, "me"); });
     EXPECT_EQ(error.kind(), ErrorKind::configuration) << error.what();
-    EXPECT_THAT(error.what(), HasSubstr(fmt::format("\"{}\" for \"job\"", other)));
+    EXPECT_THAT(error.what(), HasSubstr(fmt::format("\"{}\" from \"job\"", other)));
     EXPECT_THAT(error.what(), HasSubstr("utf8mb4_nopad_bin"));
     EXPECT_THAT(error.what(), HasSubstr("utf8mb4_general_ci"));
     EXPECT_EQ(error_of([&] { session->init(other, soon()); }).kind(), ErrorKind::configuration);
@@ -125,7 +125,7 @@ TEST_F(MySqlBesideJvm, SuchANameDoesNotStopThoseThatGoWithIt) {
   const auto rows = session->change(Change::acquire, asks, soon());
   ASSERT_EQ(rows.size(), 2U);  // one of the first two got the row
   session->change(Change::acquire, asks, soon());
-  EXPECT_EQ(log->count("takes mutex name"), 1U);
+  EXPECT_EQ(log->count("cannot tell mutex name"), 1U);
 }
 
 TEST_F(MySqlBesideJvm, ATableOfOlderCharactersHoldsTheNamesThatItCan) {

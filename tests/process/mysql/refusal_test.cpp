@@ -26,7 +26,7 @@ TEST(MySqlRefusal, AWrongPasswordIsAnErrorOfAuthenticationThatDoesNotShowIt) {
   options.password = Secret{"wrong-password-4711"};
   const Error error = connect_error(options);
   EXPECT_EQ(error.kind(), ErrorKind::authentication) << error.what();
-  EXPECT_THAT(error.what(), HasSubstr("Check user and password"));
+  EXPECT_THAT(error.what(), HasSubstr("check user and password"));
 }
 
 TEST(MySqlRefusal, ADatabaseThatIsMissingIsAnErrorOfConfiguration) {
@@ -182,7 +182,7 @@ TEST(MySqlRefusal, AServerWithoutAConnectionLeftIsUnavailable) {
     }
   });
   EXPECT_EQ(error.kind(), ErrorKind::unavailable) << error.what();
-  EXPECT_THAT(error.what(), HasSubstr("no connection left"));
+  EXPECT_THAT(error.what(), HasSubstr("no connections left"));
   sessions.clear();
   EXPECT_TRUE(support::within(5s, [&] {
     try {

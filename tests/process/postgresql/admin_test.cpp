@@ -1,6 +1,4 @@
 // What the admin of a PostgreSQL store finds wrong.
-#include "simba/postgresql/postgresql_admin.hpp"
-
 #include <string>
 
 #include <gmock/gmock.h>
@@ -8,6 +6,7 @@
 
 #include "process/admin_checks.hpp"
 #include "process/postgresql/console.hpp"
+#include "simba/postgresql/postgresql_admin.hpp"
 #include "support/servers.hpp"
 
 namespace simba::admin_test {
@@ -52,15 +51,15 @@ TEST_F(PostgreSqlAdmin, TellsVersionAndTime) {
 TEST_F(PostgreSqlAdmin, TellsThatTheTableIsMissing) {
   EXPECT_THAT(problems(examine(own)),
               ElementsAre(testing::AllOf(HasSubstr(own.database), HasSubstr("run simba init"))));
-  EXPECT_THAT(problems(examine(own_user(own))), ElementsAre(HasSubstr("the right CREATE")));
+  EXPECT_THAT(problems(examine(own_user(own))), ElementsAre(HasSubstr("the CREATE privilege")));
 }
 
 TEST_F(PostgreSqlAdmin, NamesTheRightsThatAreMissing) {
   init();
   const auto user = own_user(own);
-  EXPECT_THAT(
-      problems(examine(user)),
-      ElementsAre(HasSubstr("right SELECT"), HasSubstr("right INSERT"), HasSubstr("right UPDATE")));
+  EXPECT_THAT(problems(examine(user)),
+              ElementsAre(HasSubstr("the SELECT privilege"), HasSubstr("the INSERT privilege"),
+                          HasSubstr("the UPDATE privilege")));
   console.run("GRANT SELECT, INSERT ON simba_mutex TO " + user.user);
   EXPECT_THAT(problems(examine(user)), ElementsAre(HasSubstr("GRANT UPDATE ON simba_mutex")));
   const auto admin = make_postgresql_admin(user, quiet_runtime());

@@ -60,14 +60,14 @@ TEST(PostgreSqlErrors, ATableThatMayNotBeMadeNamesTheFileWithTheStatements) {
   expect(error, ErrorKind::permission, "/postgresql.sql");
 }
 
-TEST(PostgreSqlErrors, ATableThatIsDroppedIsMadeAnewByTheNextSession) {
+TEST(PostgreSqlErrors, ATableThatIsDroppedIsCreatedAgainByTheNextSession) {
   const PostgreSqlOptions options = own_database();
   Client client{options};
   const auto session = client.connect();
   Console{options}.run("DROP TABLE simba_mutex");
 
   expect(error_of([&] { change(*session, Change::acquire, ask("m", "me")); }),
-         ErrorKind::unavailable, "made anew");
+         ErrorKind::unavailable, "will be created again");
   EXPECT_FALSE(session->usable());
   EXPECT_EQ(change(*client.connect(), Change::acquire, ask("m", "me")).version, 1U);
 }
@@ -151,7 +151,7 @@ TEST(PostgreSqlErrors, ATableOfOthersIsRefusedWithoutACrash) {
       "version = -1 WHERE mutex = 'minus'");
   for (const std::string mutex : {"null", "minus"}) {
     expect(error_of([&] { client.connect()->look(std::vector{mutex}, soon()); }),
-           ErrorKind::internal, "is simba_mutex a table of Simba?");
+           ErrorKind::internal, "was table simba_mutex created by Simba?");
   }
 }
 

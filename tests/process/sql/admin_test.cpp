@@ -98,8 +98,8 @@ struct SqlAdmin : testing::TestWithParam<Product> {
 };
 
 TEST_P(SqlAdmin, MakesTheTableOnce) {
-  EXPECT_EQ(admin->init(), "made table simba_mutex");
-  EXPECT_EQ(admin->init(), "table simba_mutex is there already");
+  EXPECT_EQ(admin->init(), "created table simba_mutex");
+  EXPECT_EQ(admin->init(), "table simba_mutex already exists");
   EXPECT_THAT(admin->list(), IsEmpty());
   EXPECT_THAT(problems(admin->examine()), IsEmpty());
 }
@@ -108,7 +108,7 @@ TEST_P(SqlAdmin, KnowsNothingWhereTheTableIsStillToBeMade) {
   EXPECT_THAT(admin->list(), IsEmpty());
   EXPECT_EQ(admin->find("any").owner_id, "");
   EXPECT_EQ(admin->evict("any").owner_id, "");
-  EXPECT_EQ(admin->init(), "made table simba_mutex") << "looking makes nothing";
+  EXPECT_EQ(admin->init(), "created table simba_mutex") << "looking makes nothing";
 }
 
 TEST_P(SqlAdmin, ReportsAMissingTableThatNobodyMakes) {
@@ -118,7 +118,7 @@ TEST_P(SqlAdmin, ReportsAMissingTableThatNobodyMakes) {
   EXPECT_THAT(problems(strict->examine()), ElementsAre(HasSubstr("run simba init")));
   EXPECT_EQ(error_of([&] { strict->list(); }).kind(), ErrorKind::configuration);
   EXPECT_EQ(error_of([&] { strict->find("any"); }).kind(), ErrorKind::configuration);
-  EXPECT_EQ(strict->init(), "made table simba_mutex");
+  EXPECT_EQ(strict->init(), "created table simba_mutex");
   EXPECT_THAT(problems(strict->examine()), IsEmpty());
   EXPECT_THAT(strict->list(), IsEmpty());
 }

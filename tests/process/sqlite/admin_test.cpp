@@ -1,6 +1,4 @@
 // What the admin of an SQLite store finds wrong.
-#include "simba/sqlite/sqlite_admin.hpp"
-
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -10,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "process/admin_checks.hpp"
+#include "simba/sqlite/sqlite_admin.hpp"
 #include "sqlite/connection.hpp"
 #include "support/temporary_folder.hpp"
 
@@ -61,7 +60,7 @@ TEST_F(SqliteAdmin, TellsThatAFileIsStillToBeMade) {
   const auto admin = make_sqlite_admin({.path = path}, quiet_runtime());
   const auto error = error_of([&] { admin->check_exists(); });
   EXPECT_EQ(error.kind(), ErrorKind::configuration);
-  EXPECT_THAT(error.what(), HasSubstr("the file " + path.string() + " does not exist"));
+  EXPECT_THAT(error.what(), HasSubstr("file " + path.string() + " does not exist"));
   EXPECT_FALSE(std::filesystem::exists(path)) << "looking makes nothing";
   admin->init();
   EXPECT_NO_THROW(admin->check_exists());
@@ -69,7 +68,7 @@ TEST_F(SqliteAdmin, TellsThatAFileIsStillToBeMade) {
 
 TEST_F(SqliteAdmin, AFolderInPlaceOfAFileIsAProblem) {
   std::filesystem::create_directory(path);
-  EXPECT_THAT(problems(examine()), ElementsAre(HasSubstr("is a folder")));
+  EXPECT_THAT(problems(examine()), ElementsAre(HasSubstr("is a directory")));
 }
 
 TEST_F(SqliteAdmin, AFolderThatMayNotBeWrittenIsAProblem) {
@@ -78,7 +77,7 @@ TEST_F(SqliteAdmin, AFolderThatMayNotBeWrittenIsAProblem) {
       folder.path(), std::filesystem::perms::owner_read | std::filesystem::perms::owner_exec);
   const auto report = examine();
   std::filesystem::permissions(folder.path(), std::filesystem::perms::owner_all);
-  EXPECT_THAT(problems(report), ElementsAre(HasSubstr("may not write the folder")));
+  EXPECT_THAT(problems(report), ElementsAre(HasSubstr("no permission to write to directory")));
 }
 
 TEST_F(SqliteAdmin, AFileThatIsNoDatabaseIsAProblem) {
@@ -98,8 +97,8 @@ TEST_F(SqliteAdmin, AnIncompleteTableIsCompleted) {
       "transition_at INTEGER, owner_id TEXT, version INTEGER)");
   EXPECT_THAT(notes(examine()), ElementsAre(HasSubstr("lacks table simba_clock")));
   const auto admin = make_sqlite_admin({.path = path}, quiet_runtime());
-  EXPECT_EQ(admin->init(), "made table simba_mutex");
-  EXPECT_EQ(admin->init(), "table simba_mutex is there already");
+  EXPECT_EQ(admin->init(), "created table simba_mutex");
+  EXPECT_EQ(admin->init(), "table simba_mutex already exists");
   EXPECT_THAT(examine().findings, IsEmpty());
 }
 

@@ -51,16 +51,17 @@ TEST(MySqlSettings, ThePlaceIsTheSocketOrTheHostWithItsPort) {
 
 TEST(MySqlSettings, AValueOutOfBoundsIsRefusedByName) {
   EXPECT_THAT(refusal([](auto& o) { o.host = " "; }), HasSubstr("host"));
-  EXPECT_THAT(refusal([](auto& o) { o.port = 0; }), HasSubstr("port is 0"));
+  EXPECT_THAT(refusal([](auto& o) { o.port = 0; }),
+              HasSubstr("port must be between 1 and 65535 (got 0)"));
   EXPECT_THAT(refusal([](auto& o) { o.user = ""; }), HasSubstr("user"));
   EXPECT_THAT(refusal([](auto& o) { o.database = ""; }), HasSubstr("database"));
   EXPECT_THAT(refusal([](auto& o) { o.database = std::string("a\0b", 3); }), HasSubstr("NUL"));
   EXPECT_THAT(refusal([](auto& o) { o.password = Secret{std::string("geheim\0b", 8)}; }),
-              HasSubstr("password has a NUL"));
+              HasSubstr("password must not contain a NUL"));
   EXPECT_THAT(refusal([](auto& o) { o.unix_socket = std::string(108, 'x'); }),
-              HasSubstr("108 bytes long, more than the 107"));
+              HasSubstr("unix_socket must be at most 107 bytes long (got 108)"));
   EXPECT_THAT(refusal([](auto& o) { o.hint_connections = 65; }),
-              HasSubstr("hint_connections is 65 but must be at most 64"));
+              HasSubstr("hint_connections must be at most 64 (got 65)"));
   EXPECT_THAT(refusal([](auto& o) { o.sql.contention.ttl = 0ms; }), HasSubstr("ttl"));
 }
 

@@ -28,16 +28,18 @@ std::string refusal(const std::function<void(PostgreSqlOptions&)>& set) {
 
 TEST(PostgreSqlDatabase, RefusesOptionsThatContradictEachOther) {
   EXPECT_EQ(refusal([](auto&) {}), "accepted");
-  EXPECT_THAT(refusal([](auto& options) { options.host = ""; }), HasSubstr("host is empty"));
+  EXPECT_THAT(refusal([](auto& options) { options.host = ""; }),
+              HasSubstr("host must not be empty"));
   EXPECT_THAT(refusal([](auto& options) { options.host = "a,b"; }), HasSubstr("\"a,b\""));
-  EXPECT_THAT(refusal([](auto& options) { options.port = 0; }), HasSubstr("[1, 65535]"));
+  EXPECT_THAT(refusal([](auto& options) { options.port = 0; }),
+              HasSubstr("port must be between 1 and 65535 (got 0)"));
   EXPECT_THAT(refusal([](auto& options) { options.tls.ca_file = "ca.crt"; }),
               HasSubstr("tls.mode is off"));
   EXPECT_THAT(refusal([](auto& options) {
                 options.tls.mode = TlsMode::verify;
                 options.tls.key_file = "key";
               }),
-              HasSubstr("both"));
+              HasSubstr("must be set together"));
   EXPECT_THAT(refusal([](auto& options) {
                 options.host = "/run/postgresql";
                 options.tls.mode = TlsMode::verify;
@@ -48,10 +50,11 @@ TEST(PostgreSqlDatabase, RefusesOptionsThatContradictEachOther) {
 TEST(PostgreSqlDatabase, RefusesTextsThatWouldBeCutAndShowsNoPassword) {
   const std::string nul{"secret\0x", 8};
   EXPECT_THAT(refusal([&](auto& options) { options.password = Secret{nul}; }),
-              AllOf(HasSubstr("password has a NUL"), Not(HasSubstr("secret"))));
-  EXPECT_THAT(refusal([&](auto& options) { options.user = nul; }), HasSubstr("user has a NUL"));
+              AllOf(HasSubstr("password must not contain a NUL"), Not(HasSubstr("secret"))));
+  EXPECT_THAT(refusal([&](auto& options) { options.user = nul; }),
+              HasSubstr("user must not contain a NUL"));
   EXPECT_THAT(refusal([&](auto& options) { options.database = nul; }),
-              HasSubstr("database has a NUL"));
+              HasSubstr("database must not contain a NUL"));
 }
 
 TEST(PostgreSqlDatabase, IsNamedByItsPlaceWithoutThePassword) {

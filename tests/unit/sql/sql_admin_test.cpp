@@ -42,7 +42,7 @@ TEST(SqlAdminColumns, AreAWarningWhereSomeNamesDoNotFit) {
   const auto findings = check_columns(columns, 31);
   ASSERT_THAT(findings, SizeIs(1));
   EXPECT_EQ(findings.front().weight, Finding::Weight::warning);
-  EXPECT_THAT(findings.front().text, HasSubstr("varchar(36), but 128 characters"));
+  EXPECT_THAT(findings.front().text, HasSubstr("must hold 128 characters (is varchar(36))"));
   EXPECT_FALSE(has_problem(findings));
 }
 
