@@ -1,6 +1,6 @@
-#include <fmt/format.h>
-
 #include "simba/redis/redis_options.hpp"
+
+#include <fmt/format.h>
 
 namespace simba::redis {
 

@@ -31,9 +31,9 @@ class MutexRetrievalService {
   virtual MutexState mutex_state() const = 0;
 
   /// INITIAL -> RUNNING. Does not wait for the store.
-  /// Throws IllegalStateError in any other state, and Error (duplicate_id) if another service of the
-  /// same factory with the same mutex and contender id has been started and its `stop()` has not
-  /// returned. If starting fails, the service stays INITIAL and the exception is rethrown.
+  /// Throws IllegalStateError in any other state, and Error (duplicate_id) if another service of
+  /// the same factory with the same mutex and contender id has been started and its `stop()` has
+  /// not returned. If starting fails, the service stays INITIAL and the exception is rethrown.
   virtual void start() = 0;
 
   /// RUNNING -> INITIAL. Waits for a running callback, up to the drain limit of the service. No
@@ -43,8 +43,8 @@ class MutexRetrievalService {
   /// waits for that; if there is nothing to stop, it returns. Inside a callback of the same service
   /// it delivers the remaining callbacks itself before it returns. Inside a stop callback of
   /// `lost()` it returns immediately, and the service stops as soon as its callbacks have returned,
-  /// since one of them may be waiting for `lost()`. It has stopped when `status()` is INITIAL. Until
-  /// then neither it nor another service of the same factory, mutex and contender id can be
+  /// since one of them may be waiting for `lost()`. It has stopped when `status()` is INITIAL.
+  /// Until then neither it nor another service of the same factory, mutex and contender id can be
   /// started, since the `on_acquired` of that one could precede the `on_released` of this one.
   ///
   /// Throws only what the `stop_contend` or `stop_retrieval` of a user-defined service throws; the

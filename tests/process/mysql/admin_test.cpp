@@ -1,6 +1,4 @@
 // What the admin of a MySQL store finds wrong.
-#include "simba/mysql/mysql_admin.hpp"
-
 #include <string>
 
 #include <gmock/gmock.h>
@@ -8,6 +6,7 @@
 
 #include "process/admin_checks.hpp"
 #include "process/mysql/console.hpp"
+#include "simba/mysql/mysql_admin.hpp"
 #include "support/servers.hpp"
 
 namespace simba::admin_test {

@@ -1,6 +1,4 @@
 // What tools do with a Redis store.
-#include "simba/redis/redis_admin.hpp"
-
 #include <chrono>
 #include <memory>
 #include <string>
@@ -10,6 +8,7 @@
 
 #include "process/admin_checks.hpp"
 #include "process/redis/console.hpp"
+#include "simba/redis/redis_admin.hpp"
 #include "simba/redis/redis_factory.hpp"
 #include "support/servers.hpp"
 

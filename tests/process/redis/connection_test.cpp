@@ -1,10 +1,11 @@
+#include "redis/connection/connection.hpp"
+
 #include <string>
 #include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "redis/connection/connection.hpp"
 #include "support/redis_console.hpp"
 #include "support/servers.hpp"
 #include "unit/redis/connection_fixture.hpp"
