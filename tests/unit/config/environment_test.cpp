@@ -100,8 +100,8 @@ TEST(ConfigurationFromEnvironment, DoesNotLeadLibpqToAnotherServer) {
   ::setenv("PGHOSTADDR", "127.0.0.2", 1);
   const std::string refusal = refusal_of_url("postgresql://db/app");
   ::unsetenv("PGHOSTADDR");
-  EXPECT_THAT(refusal, HasSubstr("libpq would connect to 127.0.0.2, which PGHOSTADDR or PGSERVICE "
-                                 "sets, and not to the host db"));
+  EXPECT_THAT(refusal, HasSubstr("PGHOSTADDR or PGSERVICE would make libpq connect to 127.0.0.2 "
+                                 "instead of host db"));
   EXPECT_EQ(refusal_of_url("postgresql://db/app"), "");
 }
 
