@@ -172,8 +172,8 @@ TEST_F(Isolation, StopDeliversAndReleasesWhileOthersBlockEveryThread) {
 TEST_F(Isolation, AStopCallbackThatBlocksDelaysNoOtherLossSignal) {
   ContentionOptions options;
   options.ttl = 300ms;
-  options.transition = 1s;
-  options.margin = 700ms;
+  options.transition = 3s;
+  options.margin = 2'500ms;  // a busy machine may be late by so much
   const auto runtime = this->runtime();
   const auto line_of_one = std::make_shared<FaultStore>(store_);
   const auto line_of_other = std::make_shared<FaultStore>(store_);
