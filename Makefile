@@ -3,7 +3,7 @@
 .NOTPARALLEL:
 .DEFAULT_GOAL := help
 # Most tests wait more than they compute; those that compute say so (PROCESSORS, nice).
-TEST_JOBS ?= $(shell expr 4 \* $$(nproc))
+TEST_JOBS ?= $(shell expr 3 \* $$(nproc))
 # What the sanitizers run; SANITIZED= runs all. It computes more.
 SANITIZED_JOBS ?= $(shell expr 2 \* $$(nproc))
 SANITIZED ?= -L 'unit|contract|sim|chaos'

@@ -7,7 +7,7 @@
 #include "cli/common_options.hpp"
 #include "cli/terminal/output.hpp"
 
-namespace CLI {
+namespace CLI {  // NOLINT(readability-identifier-naming)
 class App;
 }
 

@@ -128,7 +128,7 @@ std::string message_of_extra(const CLI::App& app, const CLI::App* command,
         "unknown command \"{}\"{}", word,
         ours.empty() ? did_you_mean(word, known) : fmt::format("; did you mean {}?", ours));
   }
-  const std::string unexpected = fmt::format("unexpected argument \"{}\"", word);
+  std::string unexpected = fmt::format("unexpected argument \"{}\"", word);
   const std::string_view synopsis = synopsis_of(command->get_name());
   if (word == "help") return unexpected + "; did you mean --help?";
   if (app.get_option("--mutex")->count() == 0 &&

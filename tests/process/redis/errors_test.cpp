@@ -68,7 +68,7 @@ class Attempt {
     })) << "no such error: "
         << part << "\nbut:\n"
         << told;
-    EXPECT_TRUE(log_->contains(part)) << log_->text();
+    EXPECT_TRUE(eventually([&] { return log_->contains(part); })) << log_->text();
     RecordProperty(fmt::format("error-{}", ++errors_), told.substr(0, told.find('\n')));
   }
 

@@ -146,7 +146,7 @@ TEST_F(RedisOutage, ALossOfAllDataIsSignalledAtTheNextRenewalAndSomeoneOwnsAgain
 
   EXPECT_TRUE(owner.contender.wait_for_releases(1, scaled(short_ttl + slack)));
   EXPECT_EQ(owner.losses(LossReason::taken_over), 1U);
-  EXPECT_TRUE(log_->contains("ownership lost")) << log_->text();
+  EXPECT_TRUE(eventually([&] { return log_->contains("ownership lost"); })) << log_->text();
   EXPECT_TRUE(eventually(
       [&] { return owner.contender.acquisitions() + waiter.contender.acquisitions() == 2; }));
   EXPECT_LT(now() - begin, scaled(short_lease + 1s));

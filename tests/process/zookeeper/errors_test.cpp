@@ -59,7 +59,7 @@ class Attempt {
     })) << "no such error: "
         << part << "\nbut:\n"
         << told;
-    EXPECT_TRUE(log_->contains(part)) << log_->text();
+    EXPECT_TRUE(eventually([&] { return log_->contains(part); })) << log_->text();
     EXPECT_EQ(told.find(support::test_password), std::string::npos) << told;
   }
 

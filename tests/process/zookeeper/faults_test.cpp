@@ -172,7 +172,7 @@ TEST_F(ZooKeeperFaults, ASessionThatIsEndedByForceIsRevokedAndANewOneContendsAne
   const auto fresh = console_.node(node_of("m") + "/" + console_.children(node_of("m")).at(0));
   ASSERT_TRUE(fresh);
   EXPECT_NE(fresh->owner, node->owner);
-  EXPECT_TRUE(mine.log->contains("ended")) << mine.log->text();
+  EXPECT_TRUE(eventually([&] { return mine.log->contains("ended"); })) << mine.log->text();
 }
 
 // The delay holds the answer back while the node is already there, so it is surely lost with the
