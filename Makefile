@@ -20,7 +20,7 @@ setup: ## Install the Debian packages that are missing for build and run
 servers: ## Install the servers that tests and benchmarks start
 	@scripts/setup.sh build servers
 
-build: setup ## Build library, tests, benchmarks and examples; programs are in build/bin
+build: setup ## Build library, tests and examples; programs are in build/bin
 	@scripts/build.sh dev
 
 run: setup ## Watch several processes elect a leader, and another take over
