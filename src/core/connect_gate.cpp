@@ -21,7 +21,8 @@ bool ConnectGate::failed(const Error& error, LocalTime now) {
   const bool news =
       !error_ || error_->kind() != error.kind() || std::string_view{error_->what()} != error.what();
   pause_ = std::clamp(2 * pause_, first_pause, longest_pause);
-  open_at_ = now + (error.is_transient() ? pause_ : pause_when_refused);
+  const std::chrono::nanoseconds pause = error.is_transient() ? pause_ : pause_when_refused;
+  open_at_ = now + (random_ ? random_->between(pause, pause + pause / 2) : pause);
   error_ = error;
   return news;
 }

@@ -1,9 +1,12 @@
 #pragma once
 
 #include <chrono>
+#include <memory>
 #include <optional>
+#include <utility>
 
 #include "simba/core/error.hpp"
+#include "simba/core/random.hpp"
 #include "simba/core/time.hpp"
 
 namespace simba::detail {
@@ -13,6 +16,10 @@ namespace simba::detail {
 /// threads.
 class ConnectGate {
  public:
+  /// Each pause is up to half again as long, by `random`, so that processes that have lost a server
+  /// at the same moment do not all come back at the same moments. Empty: as long as it is.
+  explicit ConnectGate(std::shared_ptr<Random> random = {}) : random_{std::move(random)} {}
+
   /// Why no attempt may be made now; empty: one may.
   std::optional<Error> shut(LocalTime now) const { return now < open_at_ ? error_ : std::nullopt; }
 
@@ -25,6 +32,7 @@ class ConnectGate {
   bool succeeded();
 
  private:
+  std::shared_ptr<Random> random_;
   std::optional<Error> error_;
   LocalTime open_at_ = LocalTime::min();
   std::chrono::milliseconds pause_{0};

@@ -13,6 +13,7 @@
 #include <spdlog/sinks/stdout_color_sinks.h>
 #include <spdlog/spdlog.h>
 
+#include "core/text.hpp"
 #include "core/threads/thread_group.hpp"
 #include "simba/core/fork_guard.hpp"
 
@@ -72,7 +73,9 @@ constexpr std::chrono::seconds look_at_levels{1};
 /// on, which may be stuck in that logger for ever.
 class LogQueue {
  public:
-  explicit LogQueue(std::shared_ptr<Logger> to) : to_{std::move(to)} { read_levels(); }
+  LogQueue(std::shared_ptr<Logger> to, LogText text) : to_{std::move(to)}, text_{text} {
+    read_levels();
+  }
 
   bool enabled(LogLevel level) const noexcept { return ((levels_.load() >> bit(level)) & 1U) != 0; }
 
@@ -85,7 +88,9 @@ class LogQueue {
     const std::lock_guard lock{mutex_};
     try {
       if (lines_.size() < queue_limit) {
-        lines_.push_back({now, level, std::string{message}});
+        lines_.push_back(
+            {now, level,
+             text_ == LogText::as_is ? std::string{message} : detail::printable(message)});
         ++taken_;
       } else {
         drop();
@@ -186,6 +191,7 @@ class LogQueue {
 
   // constant after construction
   const std::shared_ptr<Logger> to_;
+  const LogText text_;
   const ForkGuard fork_guard_;
 
   std::atomic<unsigned> levels_ = 0xFU;  // a bit each
@@ -206,8 +212,8 @@ class LogQueue {
 
 class QueuedLogger final : public Logger {
  public:
-  explicit QueuedLogger(std::shared_ptr<Logger> to)
-      : queue_{std::make_shared<LogQueue>(std::move(to))} {
+  QueuedLogger(std::shared_ptr<Logger> to, LogText text)
+      : queue_{std::make_shared<LogQueue>(std::move(to), text)} {
     const auto group = std::make_shared<const detail::ThreadGroup>();
     thread_ = group->start("simba-log", [group, queue = queue_] { queue->run(); });
   }
@@ -256,10 +262,10 @@ std::shared_ptr<Logger> make_default_logger() {
   return std::make_shared<SpdlogLogger>(std::move(logger));
 }
 
-std::shared_ptr<Logger> make_queued_logger(std::shared_ptr<Logger> to) {
+std::shared_ptr<Logger> make_queued_logger(std::shared_ptr<Logger> to, LogText text) {
   const bool needs_none = dynamic_cast<const QueuedLogger*>(to.get()) != nullptr ||
                           dynamic_cast<const NullLogger*>(to.get()) != nullptr;
-  return needs_none ? std::move(to) : std::make_shared<QueuedLogger>(std::move(to));
+  return needs_none ? std::move(to) : std::make_shared<QueuedLogger>(std::move(to), text);
 }
 
 std::shared_ptr<Logger> make_null_logger() { return std::make_shared<NullLogger>(); }

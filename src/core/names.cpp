@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include "core/utf8.hpp"
+#include "core/text.hpp"
 #include "simba/core/error.hpp"
 
 namespace simba {
@@ -16,10 +16,6 @@ bool is_white_space(char32_t c) noexcept {
          c == 0x3000;
 }
 
-bool is_control(char32_t c) noexcept {
-  return c < 0x20 || (c >= 0x7F && c < 0xA0) || c == 0x2028 || c == 0x2029;
-}
-
 bool is_blank(std::string_view value) noexcept {
   while (!value.empty()) {
     const auto c = detail::first_code_point(value);
@@ -29,27 +25,9 @@ bool is_blank(std::string_view value) noexcept {
   return true;
 }
 
-/// `value` for a message: quoted, escaped, and cut when it is long.
 std::string shown(std::string_view value) {
-  constexpr int longest = 40;
-  std::string text = "\"";
-  for (int count = 0; !value.empty(); ++count) {
-    if (count == longest) {
-      text += "…";
-      break;
-    }
-    const auto c = detail::first_code_point(value);
-    const std::size_t size = c ? c->size : 1;
-    if (!c) {
-      text += fmt::format("\\x{:02x}", static_cast<unsigned char>(value.front()));
-    } else if (is_control(c->value)) {
-      text += fmt::format("\\u{{{:x}}}", static_cast<unsigned>(c->value));
-    } else {
-      text += value.substr(0, size);
-    }
-    value.remove_prefix(size);
-  }
-  return text += '"';
+  constexpr std::size_t longest = 80;
+  return fmt::format("\"{}\"", detail::excerpt(value, longest));
 }
 
 }  // namespace

@@ -1,7 +1,10 @@
 #include "simba/core/random.hpp"
 
 #include <atomic>
-#include <random>
+#include <exception>
+#include <unistd.h>
+
+#include "simba/core/error.hpp"
 
 namespace simba {
 namespace {
@@ -25,6 +28,16 @@ class SplitMix64 final : public Random {
   std::atomic<std::uint64_t> state_;
 };
 
+/// The kernel's own. It has no state here: nothing that it has yielded tells what it yields next.
+class KernelRandom final : public Random {
+ public:
+  std::uint64_t next() noexcept override {
+    std::uint64_t value = 0;
+    if (::getentropy(&value, sizeof value) != 0) std::terminate();  // worked when it was made
+    return value;
+  }
+};
+
 }  // namespace
 
 std::chrono::nanoseconds Random::between(std::chrono::nanoseconds low,
@@ -40,9 +53,12 @@ std::chrono::nanoseconds Random::between(std::chrono::nanoseconds low,
 }
 
 std::shared_ptr<Random> make_system_random() {
-  std::random_device device;
-  const std::uint64_t high = device();
-  return make_seeded_random((high << 32) ^ device());
+  std::uint64_t probe = 0;
+  if (::getentropy(&probe, sizeof probe) != 0) {
+    throw Error{ErrorKind::unsupported,
+                "the kernel provides no random numbers; allow the system call getrandom"};
+  }
+  return std::make_shared<KernelRandom>();
 }
 
 std::shared_ptr<Random> make_seeded_random(std::uint64_t seed) {

@@ -172,6 +172,7 @@ void LeaseTable::wait_no_longer(Entry& entry, const std::string& contender_id) {
 LeaseRecord LeaseTable::record_of(const Entry& entry, LocalTime now,
                                   const LeaseRequest* asked) const {
   LeaseRecord record;
+  record.store_time = store_time(now);
   if (entry.owned(now)) {
     record.owner_id = entry.owner_id;
     record.lease = {store_time(entry.acquired_at), store_time(entry.ttl_at),

@@ -1,11 +1,12 @@
-// Feeds texts to what checks the names of mutexes and contenders.
+// Feeds texts to what checks the names of mutexes and contenders, and to what makes them fit to be
+// shown.
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
 
-#include "core/utf8.hpp"
+#include "core/text.hpp"
 #include "fuzz/support.hpp"
 #include "simba/core/error.hpp"
 #include "simba/core/names.hpp"
@@ -54,7 +55,21 @@ std::string refusal(std::string_view name, std::size_t limit) {
   }
 }
 
+void check_shown(std::string_view text) {
+  const std::string shown = detail::printable(text);
+  check(length(shown).has_value(), "what is shown is UTF-8");
+  check(fuzz::stays_on_its_line(shown), "what is shown has no control characters");
+  for (const std::string_view bad : {"\u0085", "\u009b", "\u061c", "\u200e", "\u200f", "\u2028",
+                                     "\u2029", "\u202a", "\u202e", "\u2066", "\u2069"}) {
+    check(shown.find(bad) == std::string::npos, "nor what changes lines or their direction");
+  }
+  check(detail::printable(shown) == shown, "what is shown can be shown");
+  const std::string cut = detail::excerpt(text, 20);
+  check(cut.size() <= 23 && (cut == shown || cut.ends_with("...")), "an excerpt is short");
+}
+
 void run(std::string_view text) {
+  check_shown(text);
   const auto count = length(text);
   for (const std::size_t limit : {std::size_t{3}, NameLimits{}.mutex, NameLimits{}.contender_id}) {
     const std::string why = refusal(text, limit);

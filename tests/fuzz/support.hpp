@@ -9,6 +9,8 @@
 #include <string_view>
 #include <vector>
 
+#include "core/text.hpp"
+
 /// What the fuzz targets share. A property that does not hold ends the process: that is a find.
 namespace simba::fuzz {
 
@@ -18,10 +20,8 @@ inline void check(bool holds, const char* what) {
   std::abort();
 }
 
-/// Whether it can be written to a log as it is: printable ASCII, on one line.
-inline bool prints(std::string_view text) {
-  return std::all_of(text.begin(), text.end(), [](char c) { return c >= ' ' && c <= '~'; });
-}
+/// Whether it can be written to a log as it is. core_name_fuzz checks what that means.
+inline bool prints(std::string_view text) { return detail::printable(text) == text; }
 
 /// The same where other bytes above ASCII may be in it: no control characters.
 inline bool stays_on_its_line(std::string_view text) {

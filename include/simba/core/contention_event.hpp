@@ -23,9 +23,15 @@ struct RenewalFailed {
   std::chrono::nanoseconds lease_left;  ///< until the service steps down, unless a renewal succeeds
 };
 
-/// The ttl has passed without a renewal; the mutex is still held until the transition ends.
+/// The ttl has passed without a renewal, and the mutex is held only until the transition ends. Or
+/// the store's clock was seen to run faster than allowed: another may have been let in early, and
+/// from now on the service counts on shorter leases.
 struct AtRisk {
   std::chrono::nanoseconds lease_left;
+
+  /// By how much more than `clock_drift_ppm` the store's clock was faster than ours, in parts per
+  /// million; 0: that was not seen.
+  int clock_excess_ppm = 0;
 };
 
 enum class LossReason {

@@ -46,6 +46,13 @@ class Logger {
 /// logger of that format on standard error at level info.
 std::shared_ptr<Logger> make_default_logger();
 
+/// What a queue passes on.
+enum class LogText {
+  printable,  ///< control characters, line ends and what changes the direction of text escaped, as
+              ///< `\x1b`
+  as_is,      ///< for a stream of text whose parts have been escaped already
+};
+
 /// Puts a queue in front of `to`: no call blocks or throws, whatever `to` does. A separate thread
 /// passes the lines on, in order and with the time at which they were logged. While 10,000 lines
 /// are queued, further ones are dropped; their number is logged once there is room again. A change
@@ -57,7 +64,8 @@ std::shared_ptr<Logger> make_default_logger();
 ///
 /// Returns `to` itself if it already is such a queue, or drops every line.
 /// Throws std::system_error if no thread can be started.
-std::shared_ptr<Logger> make_queued_logger(std::shared_ptr<Logger> to);
+std::shared_ptr<Logger> make_queued_logger(std::shared_ptr<Logger> to,
+                                           LogText text = LogText::printable);
 
 /// Drops every line.
 std::shared_ptr<Logger> make_null_logger();

@@ -6,7 +6,7 @@
 
 namespace simba {
 
-/// A source of randomness for jitter and ids.
+/// A source of randomness for jitter, ids and secrets.
 ///
 /// Threads: `next()` may be called concurrently from any thread.
 class Random {
@@ -21,10 +21,10 @@ class Random {
                                    std::chrono::nanoseconds high) noexcept;
 };
 
-/// Seeded by the operating system.
+/// The kernel's: what it yields tells nothing of what comes. Throws Error where there is none.
 std::shared_ptr<Random> make_system_random();
 
-/// The same numbers for the same seed. For tests and simulation.
+/// The same numbers for the same seed, and none of them secret. For tests and simulation.
 std::shared_ptr<Random> make_seeded_random(std::uint64_t seed);
 
 }  // namespace simba

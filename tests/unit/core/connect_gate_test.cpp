@@ -1,6 +1,7 @@
 #include "core/connect_gate.hpp"
 
 #include <chrono>
+#include <set>
 
 #include <gtest/gtest.h>
 
@@ -46,6 +47,19 @@ TEST(ConnectGate, WhatDoesNotPassByItselfIsTriedSlowly) {
   gate.failed(refused, now);
   EXPECT_TRUE(gate.shut(now + 999ms));
   EXPECT_FALSE(gate.shut(now + 1s));
+}
+
+TEST(ConnectGate, APauseIsUpToHalfAgainAsLongByChance) {
+  const auto random = make_seeded_random(1);
+  std::set<LocalTime> ends;
+  for (int i = 0; i < 100; ++i) {
+    ConnectGate gate{random};
+    gate.failed(refused, now);
+    EXPECT_GE(gate.opens_at(), now + 1s);
+    EXPECT_LT(gate.opens_at(), now + 1'500ms);
+    ends.insert(gate.opens_at());
+  }
+  EXPECT_GT(*ends.rbegin() - *ends.begin(), 400ms);
 }
 
 TEST(ConnectGate, TheSameFailureIsNewsOnce) {

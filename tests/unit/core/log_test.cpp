@@ -127,6 +127,18 @@ TEST(QueuedLogger, PassesLinesOnInOrderWithTheTimeAtWhichTheyWereLogged) {
   }
 }
 
+TEST(QueuedLogger, EscapesWhatWouldSteerATerminalOrBreakTheLine) {
+  std::ostringstream out;
+  const Registered registered{std::make_shared<spdlog::sinks::ostream_sink_mt>(out)};
+  spdlog::get("simba")->set_pattern("%v");
+  {
+    const auto log = make_queued_logger(make_default_logger());
+    log->log(LogLevel::info, "owned by \x1b[31mann\n\u202eöl\x9b");
+    EXPECT_TRUE(log->flush(30s));
+  }
+  EXPECT_EQ(out.str(), "owned by \\x1b[31mann\\x0a\\u{202e}öl\\x9b\n");
+}
+
 TEST(QueuedLogger, NeverWaitsForALoggerThatBlocksAndSaysWhatItDropped) {
   Gate stuck;
   Gate go_on;

@@ -55,7 +55,7 @@ TEST(CheckName, RefusesWhatIsBlank) {
 
 TEST(CheckName, RefusesNul) {
   EXPECT_THAT(refusal("ab\0cd"s),
-              AllOf(HasSubstr("NUL"), HasSubstr("at byte 2"), HasSubstr("ab\\u{0}cd")));
+              AllOf(HasSubstr("NUL"), HasSubstr("at byte 2"), HasSubstr("ab\\x00cd")));
 }
 
 TEST(CheckName, RefusesWhatIsNotWellFormedUtf8) {
@@ -83,14 +83,14 @@ TEST(CheckName, RefusesWhatIsNotWellFormedUtf8) {
 
 TEST(CheckName, NamesWhatIsWrongWithoutPrintingALongValueWhole) {
   const auto message = refusal(std::string(100'000, 'x'));
-  EXPECT_THAT(message, HasSubstr("mutex name \"" + std::string(40, 'x') + "…\""));
+  EXPECT_THAT(message, HasSubstr("mutex name \"" + std::string(80, 'x') + "...\""));
   EXPECT_THAT(message, HasSubstr("100000"));
   EXPECT_LT(message.size(), 200U);
 }
 
 TEST(CheckName, EscapesWhatWouldSpoilALogLine) {
   const auto message = refusal("a\n\x1b[31m\u2028\x7F\xFF");
-  EXPECT_THAT(message, HasSubstr(R"("a\u{a}\u{1b}[31m\u{2028}\u{7f}\xff")"));
+  EXPECT_THAT(message, HasSubstr(R"("a\x0a\x1b[31m\u{2028}\x7f\xff")"));
   EXPECT_THAT(message, Not(HasSubstr("\n")));
 }
 
