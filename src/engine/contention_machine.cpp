@@ -80,6 +80,7 @@ LocalTime ContentionMachine::in_ttl_until() const noexcept {
 void ContentionMachine::on(const Start& /*event*/, LocalTime now, Actions& actions) {
   wanted_ = true;
   barred_ = false;
+  clock_excess_ppm_ = 0;
   ++life_;
   set_watching(false, actions);  // its notices are for the life before
   LocalTime first_attempt = now + plan_->initial_delay;
@@ -89,7 +90,7 @@ void ContentionMachine::on(const Start& /*event*/, LocalTime now, Actions& actio
   if (lease_held_ && (owner_watch_ == OwnerWatch::kept || phase_ == Phase::expiring)) {
     first_attempt = std::max(first_attempt, lease_.transition_at);
   }
-  begin_contending(first_attempt);
+  begin_contending(now, first_attempt);
 }
 
 void ContentionMachine::on(const Stop& /*event*/, LocalTime now, Actions& actions) {
@@ -148,7 +149,7 @@ void ContentionMachine::on(const Drained& event, LocalTime now, Actions& actions
     begin_releasing(last_token_, lease_held_ ? lease_.transition_at : now + plan_->request_timeout,
                     now, actions);
   } else if (after_loss_ == AfterLoss::contend_again && !barred_) {
-    begin_contending(now);
+    begin_contending(now, now);
   } else {
     new_epoch();
     lease_held_ = false;
@@ -272,6 +273,7 @@ void ContentionMachine::send_due(LocalTime now, Actions& actions) {
       asked_ = true;
       running_out_until_ = LocalTime::min();
       in_flight_ = make_request(Request::Kind::acquire, takes_over_, now);
+      in_flight_->waiting_since = waiting_since_;
       break;
     case Phase::draining:
       if (now >= drain_until_) {
@@ -297,8 +299,9 @@ void ContentionMachine::send_due(LocalTime now, Actions& actions) {
 
 // ---- phases --------------------------------------------------------------------------------
 
-void ContentionMachine::begin_contending(LocalTime first_attempt) {
+void ContentionMachine::begin_contending(LocalTime now, LocalTime first_attempt) {
   new_epoch();
+  waiting_since_ = now;
   phase_ = Phase::contending;
   withheld_ = false;
   lease_held_ = false;
@@ -384,8 +387,15 @@ nanoseconds ContentionMachine::retry_pause(const Error& error) {
   return engine::retry_pause(failures_, *plan_, *random_);
 }
 
-LocalLease ContentionMachine::own_lease(const LeaseRecord& record, LocalTime counted_from) const {
+// What the store has granted, less what a clock that runs too fast takes off it.
+milliseconds ContentionMachine::granted_by(const LeaseRecord& record) const noexcept {
   const milliseconds lease = std::min(record.transition_left, plan_->lease());
+  if (clock_excess_ppm_ == 0) return lease;
+  return lease - lease * clock_excess_ppm_ / 1'000'000 - milliseconds{1};
+}
+
+LocalLease ContentionMachine::own_lease(const LeaseRecord& record, LocalTime counted_from) const {
+  const milliseconds lease = granted_by(record);
   const LocalTime end = counted_from + plan_->without_drift(lease) - plan_->margin;
   return LocalLease{
       .acquired_at = counted_from,
@@ -438,9 +448,6 @@ void ContentionMachine::acquire_answered(const Answered& event, bool newest, Loc
     if (newest) request_failed(*error, now, actions);
     return;
   }
-  // Where a session holds the mutex a further request means that the grant before it is not wanted:
-  // what counts is the answer to that one.
-  if (!newest && in_flight_ && owner_watch_ == OwnerWatch::kept) return;
   const LeaseRecord& record = *event.answer.record();
   const LocalTime counted_from = earliest(event.request.sent_at, record);
   if (record.namesake) {
@@ -465,7 +472,9 @@ bool ContentionMachine::believe_grant(const LeaseRecord& record, LocalTime count
   at_risk_ = false;
   token_ = record.fencing_token;
   last_token_ = record.fencing_token;
-  next_attempt_ = renewal_after(counted_from, record.transition_left);
+  next_attempt_ = renewal_after(counted_from, granted_by(record));
+  clock_sample_.reset();
+  watch_clock(record, counted_from, now, actions);
   set_watching(owner_watch_ == OwnerWatch::kept, actions);
   actions.granted = own_view(record);
   return true;
@@ -531,6 +540,7 @@ void ContentionMachine::guard_answered(const Answered& event, bool newest, Local
   }
   const LeaseRecord& record = *event.answer.record();
   const LocalTime counted_from = earliest(event.request.sent_at, record);
+  watch_clock(record, counted_from, now, actions);
   if (record.namesake) {
     // One with a smaller token was taken over by us, which the store has forgotten.
     const bool newer = record.fencing_token > token_;
@@ -552,11 +562,10 @@ void ContentionMachine::guard_answered(const Answered& event, bool newest, Local
   failures_ = 0;
   last_token_ = std::max(last_token_, record.fencing_token);
   const LocalTime due =
-      std::max(renewal_after(counted_from, record.transition_left), now + plan_->retry_min);
+      std::max(renewal_after(counted_from, granted_by(record)), now + plan_->retry_min);
   const bool extended = extend(record, counted_from, actions);
   // A store may have nothing new to tell yet; it need not be asked repeatedly.
-  const nanoseconds granted = std::min(record.transition_left, plan_->lease());
-  next_attempt_ = extended ? due : std::max(due, now + granted / 20);
+  next_attempt_ = extended ? due : std::max(due, now + granted_by(record) / 20);
   if (std::exchange(hinted_, false)) next_attempt_ = now;
 }
 
@@ -568,6 +577,30 @@ bool ContentionMachine::extend(const LeaseRecord& record, LocalTime counted_from
   at_risk_ = false;
   if (phase_ == Phase::owning) actions.renewed = own_view(record);
   return true;
+}
+
+// The store read its clock after the first of two requests was sent and before the answer to the
+// second came. So round trips make it look slower, never faster, and what is too much even so is
+// too much. No time service slews by more than a tenth: what looks like more is a step, which is
+// over, and shorter leases are no cure for it.
+void ContentionMachine::watch_clock(const LeaseRecord& record, LocalTime counted_from,
+                                    LocalTime now, Actions& actions) {
+  constexpr milliseconds resolution{1};
+  constexpr double most_ppm = 100'000;
+  using Span = std::chrono::duration<double>;
+  if (!record.store_time || (clock_sample_ && counted_from <= clock_sample_->before)) return;
+  const auto last = std::exchange(clock_sample_,
+                                  ClockSample{.before = counted_from, .store = *record.store_time});
+  if (!last) return;
+  const Span stores = *record.store_time - last->store - resolution;
+  const Span ours = now - last->before;
+  const double excess = (stores / ours - 1) * 1e6 - plan_->clock_drift_ppm;
+  if (!(excess >= 1)) return;
+  const bool news = clock_excess_ppm_ == 0;
+  clock_excess_ppm_ = std::max(clock_excess_ppm_, static_cast<int>(std::min(excess, most_ppm)));
+  if (!news || phase_ != Phase::owning) return;
+  actions.events.emplace_back(
+      AtRisk{.lease_left = lease_.transition_at - now, .clock_excess_ppm = clock_excess_ppm_});
 }
 
 void ContentionMachine::release_answered(const Answered& event, bool newest, LocalTime now,

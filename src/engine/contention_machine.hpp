@@ -21,9 +21,10 @@ struct Request {
   enum class Kind { acquire, guard, release };
   Kind kind = Kind::acquire;
   std::uint64_t id = 0;
-  std::uint64_t epoch = 0;  ///< which ownership, or wait for one, it belongs to
-  LocalTime sent_at{};      ///< from before it was sent
-  FencingToken token = 0;   ///< what a release gives back, or an acquisition takes over
+  std::uint64_t epoch = 0;    ///< which ownership, or wait for one, it belongs to
+  LocalTime sent_at{};        ///< from before it was sent
+  FencingToken token = 0;     ///< what a release gives back, or an acquisition takes over
+  LocalTime waiting_since{};  ///< of an acquisition: see LeaseRequest
 };
 
 struct Start {};
@@ -138,7 +139,7 @@ class ContentionMachine {
   void warn_at_risk(LocalTime now, Actions& actions);
   void send_due(LocalTime now, Actions& actions);
 
-  void begin_contending(LocalTime first_attempt);
+  void begin_contending(LocalTime now, LocalTime first_attempt);
   void begin_expiring(Actions& actions);
   void begin_releasing(FencingToken token, LocalTime until, LocalTime now, Actions& actions);
   void settle(Actions& actions);
@@ -155,6 +156,8 @@ class ContentionMachine {
   void held_by_namesake(const Answered& event, LocalTime now, Actions& actions);
   void stay_out(LocalTime now, Actions& actions);
   bool extend(const LeaseRecord& record, LocalTime counted_from, Actions& actions);
+  void watch_clock(const LeaseRecord& record, LocalTime counted_from, LocalTime now,
+                   Actions& actions);
   void request_failed(const Error& error, LocalTime now, Actions& actions);
 
   void change_noticed(const Notice& notice, LocalTime now, Actions& actions);
@@ -167,6 +170,7 @@ class ContentionMachine {
   void new_epoch();
   Request make_request(Request::Kind kind, FencingToken token, LocalTime now);
   std::chrono::nanoseconds retry_pause(const Error& error);
+  std::chrono::milliseconds granted_by(const LeaseRecord& record) const noexcept;
   LocalLease own_lease(const LeaseRecord& record, LocalTime counted_from) const;
   LocalTime renewal_after(LocalTime counted_from, std::chrono::milliseconds granted) const;
   void set_watching(bool wanted, Actions& actions);
@@ -192,6 +196,7 @@ class ContentionMachine {
 
   std::optional<Request> in_flight_;  // the newest request, until it is answered or timed out
   LocalTime next_attempt_ = never;    // when the next request of this phase is due
+  LocalTime waiting_since_ = never;   // when it last began to contend
   int failures_ = 0;                  // in a row
   bool asked_ = false;                // the store may name us, as owner or as a waiter
   bool hinted_ = false;               // a hint came while a request was in flight
@@ -212,6 +217,14 @@ class ContentionMachine {
 
   FencingToken release_token_ = 0;
   LocalTime release_until_ = never;
+
+  /// A moment on the store's clock, and one on ours that was certainly before it.
+  struct ClockSample {
+    LocalTime before{};
+    StoreTime store{};
+  };
+  std::optional<ClockSample> clock_sample_{};  // of the last answer that the ownership rests on
+  int clock_excess_ppm_ = 0;                   // the greatest in this life, beyond the allowance
 };
 
 }  // namespace simba::engine

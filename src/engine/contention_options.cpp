@@ -101,8 +101,6 @@ WorstCases worst_cases(const ContentionPlan& plan) noexcept {
   };
 }
 
-std::string describe(const ContentionPlan& plan) { return describe(plan, worst_cases(plan)); }
-
 std::string describe(const ContentionPlan& plan, const WorstCases& worst) {
   const std::string gone = worst.take_over_when_gone
                                ? "take-over when the owner's process dies: immediate, or at most " +

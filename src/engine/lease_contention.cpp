@@ -326,6 +326,7 @@ void LeaseContention::hand_over(const Request& request, AnswerHandler handler) {
       log_debug("requests the mutex");
       LeaseRequest asked = request_;
       asked.takes_over = request.token;
+      asked.waiting_since = request.waiting_since;
       store_->acquire(asked, std::move(handler));
       break;
     }
@@ -356,6 +357,16 @@ void LeaseContention::log_failure(const ContentionEvent& event) {
     if (lost->reason == LossReason::duplicate_id) {
       log_staying_out(duplicate_id_error(request_.contender_id));
     }
+    return;
+  }
+  if (const auto* risk = std::get_if<AtRisk>(&event);
+      risk != nullptr && risk->clock_excess_ppm > 0) {
+    runtime_->log->log(
+        LogLevel::error,
+        named(request_) + "the store's clock is faster than this host's by " +
+            std::to_string(risk->clock_excess_ppm) +
+            " ppm more than clock_drift_ppm allows: another contender may have been let in early; "
+            "limit how fast time services slew, and never step the store's clock");
     return;
   }
   const Error* error = failure_of(event);

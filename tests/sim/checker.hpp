@@ -46,6 +46,7 @@ enum class Rule {
   false_namesake,       ///< one has noticed another that is not there
   taking_turns,         ///< one that has noticed another under its id asks or owns again
   wrong_lease,          ///< lease_until() shows more than the store keeps, or nothing of it
+  false_alarm,          ///< the server's clock is said to be too fast, though it is not
 };
 
 /// What messages take in peace, and threads to wake up, several times over.

@@ -173,14 +173,16 @@ LeaseRecord SimStore::to_record(const Answer& answer) const {
   };
   const Record& record = answer.record;
   const bool over = record.owner.empty() || record.transition_at <= answer.at;
-  if (over) return LeaseRecord{.fencing_token = record.token};
+  const StoreTime now{std::chrono::floor<milliseconds>(answer.at)};
+  if (over) return LeaseRecord{.fencing_token = record.token, .store_time = now};
   return LeaseRecord{.owner_id = record.owner,
                      .lease = {.acquired_at = shown(record.acquired_at),
                                .ttl_at = shown(record.ttl_at),
                                .transition_at = shown(record.transition_at)},
                      .ttl_left = left(record.ttl_at),
                      .transition_left = left(record.transition_at),
-                     .fencing_token = record.token};
+                     .fencing_token = record.token,
+                     .store_time = now};
 }
 
 // ---- notices -------------------------------------------------------------------------------

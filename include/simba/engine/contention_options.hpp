@@ -108,6 +108,5 @@ WorstCases worst_cases(const ContentionPlan& plan) noexcept;
 
 /// A human-readable description of a few lines; `worst` are the worst cases of the store.
 std::string describe(const ContentionPlan& plan, const WorstCases& worst);
-std::string describe(const ContentionPlan& plan);
 
 }  // namespace simba::engine

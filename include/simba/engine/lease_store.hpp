@@ -13,6 +13,7 @@
 #include "simba/core/error.hpp"
 #include "simba/core/mutex_owner.hpp"
 #include "simba/core/names.hpp"
+#include "simba/core/time.hpp"
 #include "simba/engine/contention_options.hpp"
 
 namespace simba::engine {
@@ -33,6 +34,10 @@ struct LeaseRecord {
   /// A local time that is certainly before the store decided. A store sets it if the time before
   /// the request was sent cannot be used: in notices, and if no request was sent.
   std::optional<LocalTime> counted_from{};
+
+  /// The store's clock when it decided: the one that its leases follow. Owners watch by it whether
+  /// that clock keeps to the drift allowance. Empty: leases follow no clock of the store.
+  std::optional<StoreTime> store_time{};
 };
 
 /// The answer to a request: a record, or an error if the outcome is unknown.
@@ -63,6 +68,11 @@ struct LeaseRequest {
 
   /// For an acquisition: the token of the namesake to take over; 0: none.
   FencingToken takes_over = 0;
+
+  /// For an acquisition: when the contender began to wait for the ownership that it requests. What
+  /// it was granted before that it has lost by its own account. What it was granted later it did
+  /// not know of when it sent the request, which crossed the grant. `never`: unknown.
+  LocalTime waiting_since = never;
 };
 
 /// A notification from a store.

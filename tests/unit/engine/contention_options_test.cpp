@@ -113,7 +113,7 @@ TEST(ContentionOptions, ComputeWhatTheyPromiseAtWorst) {
   EXPECT_EQ(worst.take_over, 16s + 1s + 2s);
   EXPECT_EQ(worst.hand_over_without_notice, worst.take_over);
   EXPECT_EQ(worst.stop, 2s);
-  EXPECT_THAT(describe(plan),
+  EXPECT_THAT(describe(plan, worst),
               AllOf(HasSubstr("10000 ms ttl"), HasSubstr("15500 ms"), HasSubstr("19000 ms")));
 }
 

@@ -3,6 +3,8 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <utility>
+#include <variant>
 #include <vector>
 
 #include <gmock/gmock.h>
@@ -17,6 +19,49 @@ namespace {
 using testing::HasSubstr;
 using testkit::Fault;
 using testkit::Operation;
+
+/// Runs a twentieth faster than the clock of the runtime: a hundred times more than allowed.
+class FastClock final : public Clock {
+ public:
+  explicit FastClock(std::shared_ptr<const Clock> from) : from_{std::move(from)} {}
+
+  LocalTime now() const noexcept override {
+    const auto passed = from_->now() - began_;
+    return began_ + passed + passed / 20;
+  }
+
+ private:
+  const std::shared_ptr<const Clock> from_;
+  const LocalTime began_ = from_->now();
+};
+
+TEST_F(LeaseContendServiceTest, StepsDownInTimeOnAStoreWhoseClockWasSeenToBeTooFast) {
+  store_ =
+      std::make_shared<memory::MemoryStore>(std::make_shared<FastClock>(runtime_.runtime()->clock));
+  Party a{*this, "a"};
+  a.service->start();
+  runtime_.advance(60s);
+  ASSERT_TRUE(a.service->is_owner());
+  const auto events = a.contender.events();
+  EXPECT_EQ(std::count_if(events.begin(), events.end(),
+                          [](const ContentionEvent& event) {
+                            const auto* risk = std::get_if<AtRisk>(&event);
+                            return risk != nullptr && risk->clock_excess_ppm > 0;
+                          }),
+            1)
+      << "it is told once";
+  EXPECT_TRUE(logged("the store's clock is faster than this host's by 49"));
+  a.line->cut();
+  bool granted = false;
+  while (!granted) {
+    runtime_.advance(10ms);
+    store_->acquire({.mutex = "m", .contender_id = "b", .ttl = 10s, .transition = 6s},
+                    [&](const LeaseAnswer& answer) {
+                      granted = answer.record() != nullptr && answer.record()->owner_id == "b";
+                    });
+    ASSERT_FALSE(granted && a.service->is_owner());
+  }
+}
 
 TEST_F(LeaseContendServiceTest, StepsDownByItselfWhenTheStoreIsOutOfReach) {
   Party a{*this, "a"};

@@ -1,11 +1,99 @@
 #include "unit/rules/process.hpp"
 
+#include <deque>
+#include <functional>
+#include <map>
+#include <string_view>
 #include <utility>
 
 namespace simba::rules {
 
 using namespace std::chrono_literals;
+using engine::AnswerHandler;
+using engine::LeaseRequest;
+using engine::NoticeHandler;
 using std::chrono::milliseconds;
+
+/// A store that the requests of a contender reach in their order, but not always at once: between
+/// the decision to send one and its way into the store anything may happen.
+class LateStore final : public engine::LeaseStore, public std::enable_shared_from_this<LateStore> {
+ public:
+  LateStore(std::shared_ptr<engine::LeaseStore> store, std::shared_ptr<Host> host)
+      : store_{std::move(store)}, host_{std::move(host)} {}
+
+  NameLimits name_limits() const noexcept override { return store_->name_limits(); }
+  engine::OwnerWatch owner_watch() const noexcept override { return store_->owner_watch(); }
+  engine::WorstCases worst_cases(const engine::ContentionPlan& plan) const override {
+    return store_->worst_cases(plan);
+  }
+  void check_names(std::string_view mutex, std::string_view contender_id) const override {
+    store_->check_names(mutex, contender_id);
+  }
+  std::shared_ptr<void> attach() override { return store_->attach(); }
+
+  void acquire(const LeaseRequest& request, AnswerHandler handler) override {
+    send(request, [store = store_, request, handler = std::move(handler)] {
+      store->acquire(request, handler);
+    });
+  }
+  void guard(const LeaseRequest& request, AnswerHandler handler) override {
+    send(request, [store = store_, request, handler = std::move(handler)] {
+      store->guard(request, handler);
+    });
+  }
+  void release(const LeaseRequest& request, FencingToken token, AnswerHandler handler) override {
+    send(request, [store = store_, request, token, handler = std::move(handler)] {
+      store->release(request, token, handler);
+    });
+  }
+  void retrieve(const LeaseRequest& request, AnswerHandler handler) override {
+    store_->retrieve(request, std::move(handler));
+  }
+  std::unique_ptr<engine::Watch> watch(const LeaseRequest& request,
+                                       NoticeHandler handler) override {
+    return store_->watch(request, std::move(handler));
+  }
+
+  void hold(const std::string& id) { lines_[id].held = true; }
+  std::size_t held(const std::string& id) { return lines_[id].waiting.size(); }
+  void let_go(const std::string& id) {
+    Line& line = lines_[id];
+    line.held = false;
+    while (!line.held && !line.waiting.empty()) {
+      const auto send = std::move(line.waiting.front());
+      line.waiting.pop_front();
+      send();
+    }
+  }
+
+ private:
+  struct Line {
+    bool held = false;
+    std::deque<std::function<void()>> waiting{};
+  };
+
+  void send(const LeaseRequest& request, std::function<void()> task) {
+    World& world = host_->actor->world();
+    Line& line = lines_[request.contender_id];
+    if (!line.held && world.rough && world.chance(30)) {
+      line.held = true;
+      const auto late = world.between(0ms, world.chance(700) ? 5ms : 200ms);
+      host_->actor->at(Actor::Lane::loop, world.now() + late,
+                       [weak = weak_from_this(), id = request.contender_id] {
+                         if (const auto self = weak.lock()) self->let_go(id);
+                       });
+    }
+    if (line.held || !line.waiting.empty()) {
+      line.waiting.push_back(std::move(task));
+    } else {
+      task();
+    }
+  }
+
+  const std::shared_ptr<engine::LeaseStore> store_;
+  const std::shared_ptr<Host> host_;
+  std::map<std::string, Line> lines_;  // by contender id
+};
 
 engine::ContentionOptions contention_options(World& world, milliseconds ttl,
                                              milliseconds transition) {
@@ -27,13 +115,8 @@ Process::Process(World& world, std::string name, int drift_ppm) : host_{std::mak
 
 void Process::use(std::shared_ptr<engine::LeaseStore> store,
                   const engine::ContentionOptions& options) {
-  factory_ =
-      std::make_unique<engine::LeaseServiceFactory>(std::move(store), host_->runtime, options);
-}
-
-void Process::leave() {
-  observer_.reset();
-  members_.clear();
+  store_ = std::make_shared<LateStore>(std::move(store), host_);
+  factory_ = std::make_unique<engine::LeaseServiceFactory>(store_, host_->runtime, options);
 }
 
 void Process::add(const std::string& mutex, const std::string& id, AfterLoss after_loss) {
@@ -63,6 +146,18 @@ void Process::stop(Member& member) {
   member.running_since = never;
   member.service->stop();
   world.note(member.contender->contender_id() + " has stopped");
+}
+
+void Process::hold_requests(const Member& member) {
+  store_->hold(member.contender->contender_id());
+}
+
+std::size_t Process::held_requests(const Member& member) const {
+  return store_->held(member.contender->contender_id());
+}
+
+void Process::send_held_requests(const Member& member) {
+  store_->let_go(member.contender->contender_id());
 }
 
 }  // namespace simba::rules

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <memory>
 #include <string>
 #include <vector>
@@ -12,6 +13,8 @@
 #include "unit/rules/network.hpp"
 
 namespace simba::rules {
+
+class LateStore;
 
 /// One process: a few contenders and perhaps an observer, over the store that it is given.
 class Process {
@@ -40,6 +43,12 @@ class Process {
   void start(Member& member);
   void stop(Member& member);
 
+  /// The thread that sends its requests is not scheduled until `send_held_requests`; what others
+  /// tell it arrives all the same.
+  void hold_requests(const Member& member);
+  std::size_t held_requests(const Member& member) const;
+  void send_held_requests(const Member& member);
+
  protected:
   Process(World& world, std::string name, int drift_ppm);
 
@@ -48,11 +57,9 @@ class Process {
   /// To be called once, before the first contender is added.
   void use(std::shared_ptr<engine::LeaseStore> store, const engine::ContentionOptions& options);
 
-  /// Its contenders and its observer are gone.
-  void leave();
-
  private:
   const std::shared_ptr<Host> host_;
+  std::shared_ptr<LateStore> store_;
   std::unique_ptr<engine::LeaseServiceFactory> factory_;
   std::vector<Member> members_;
   std::unique_ptr<testkit::RecordingRetriever> retriever_;
