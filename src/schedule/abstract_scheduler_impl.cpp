@@ -33,6 +33,8 @@ AbstractScheduler::Impl::Impl(std::string mutex, MutexContendServiceFactory& fac
       runtime_{factory.runtime()},
       config_{config},
       work_{std::move(work)},
+      on_state_{std::move(options.on_state)},
+      on_event_{std::move(options.on_event)},
       executor_{options.executor ? options.executor : runtime_->workers},
       line_{line_of_work(*runtime_, this->mutex(), *executor_)},
       service_{factory.create_mutex_contend_service(
@@ -199,6 +201,22 @@ std::string AbstractScheduler::Impl::refusal() const {
 }
 
 // ---- terms and runs --------------------------------------------------------------------------
+
+template <typename Hook, typename News>
+void AbstractScheduler::Impl::tell(const Hook& hook, const News& news) noexcept {
+  try {
+    if (hook) hook(*service_, news);
+  } catch (...) {
+    detail::log_current_exception(*runtime_->log, "a hook of scheduler [" + mutex() + "] threw");
+  }
+}
+
+void AbstractScheduler::Impl::notify_owner(const MutexState& state) {
+  tell(on_state_, state);
+  AbstractMutexContender::notify_owner(state);
+}
+
+void AbstractScheduler::Impl::on_event(const ContentionEvent& event) { tell(on_event_, event); }
 
 void AbstractScheduler::Impl::on_acquired(const MutexState& state) {
   AbstractMutexContender::on_acquired(state);

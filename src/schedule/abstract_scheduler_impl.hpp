@@ -43,6 +43,8 @@ class AbstractScheduler::Impl final : public AbstractMutexContender,
   bool in_forked_child() const noexcept { return fork_guard_.in_child(); }
   const MutexContendService& service() const noexcept { return *service_; }
 
+  void notify_owner(const MutexState& state) override;
+  void on_event(const ContentionEvent& event) override;
   void on_acquired(const MutexState& state) override;
   void on_released(const MutexState& state) override;
 
@@ -60,6 +62,8 @@ class AbstractScheduler::Impl final : public AbstractMutexContender,
   void end_stop() noexcept;
   std::string refusal() const;
 
+  template <typename Hook, typename News>
+  void tell(const Hook& hook, const News& news) noexcept;
   void end_term();
   void arm(LocalTime due);
   void arm_next(std::uint64_t term);
@@ -76,6 +80,8 @@ class AbstractScheduler::Impl final : public AbstractMutexContender,
   const std::shared_ptr<const Runtime> runtime_;
   const ScheduleConfig config_;
   const Work work_;
+  const decltype(SchedulerOptions::on_state) on_state_;
+  const decltype(SchedulerOptions::on_event) on_event_;
   const std::shared_ptr<Executor> executor_;
   const std::unique_ptr<DelayMonitor::Line> line_;  // where the runtime has a monitor
   const std::shared_ptr<detail::WorkGate> gate_ = std::make_shared<detail::WorkGate>();

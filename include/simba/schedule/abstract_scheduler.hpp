@@ -14,6 +14,12 @@ namespace simba {
 struct SchedulerOptions {
   std::string contender_id{};            ///< empty: a globally unique one
   std::shared_ptr<Executor> executor{};  ///< runs the work; empty: `Runtime::workers`
+
+  /// Called before the scheduler itself acts on what its contender is told: every state of the
+  /// mutex, and every event. Never while the work runs, one at a time, on a thread of the service:
+  /// they must be short. An exception is logged. They live as long as the work does.
+  std::function<void(MutexContendService&, const MutexState&)> on_state{};
+  std::function<void(MutexContendService&, const ContentionEvent&)> on_event{};
 };
 
 /// Periodic work that only the leader performs.

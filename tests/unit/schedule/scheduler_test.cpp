@@ -5,6 +5,7 @@
 #include <stdexcept>
 #include <string>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include <gmock/gmock.h>
@@ -63,6 +64,36 @@ TEST_F(SchedulerTest, AnExceptionIsLoggedAndTheScheduleGoesOn) {
   EXPECT_EQ(run, 3);
   EXPECT_EQ(world_.log().count("work of scheduler [clean]"), 2U) << world_.log().text();
   EXPECT_TRUE(world_.log().contains("disk full"));
+}
+
+TEST_F(SchedulerTest, HooksHearOfItsContenderFirstAndMayThrow) {
+  std::vector<std::string> heard;
+  const auto hear = [&](const MutexContendService& service, std::string what) {
+    heard.push_back(std::move(what));
+    EXPECT_EQ(service.contender_id(), "one");
+    throw std::runtime_error{"no disk"};
+  };
+  Scheduler scheduler{"clean",
+                      factory_,
+                      ScheduleConfig::delay(0s, 1h),
+                      [&](std::stop_token) { heard.emplace_back("work"); },
+                      {.contender_id = "one",
+                       .on_state =
+                           [&](MutexContendService& service, const MutexState& state) {
+                             hear(service, "owner " + state.after().owner_id());
+                           },
+                       .on_event =
+                           [&](MutexContendService& service, const ContentionEvent& event) {
+                             const bool lost = std::holds_alternative<OwnershipLost>(event);
+                             if (lost) hear(service, "lost");
+                           }}};
+  scheduler.start();
+  world_.advance(1s);
+  EXPECT_THAT(heard, ElementsAre("owner one", "work"));
+  store_->cut();
+  ASSERT_TRUE(world_.run_until([&] { return heard.size() >= 4; }, 1min));
+  EXPECT_THAT(heard, ElementsAre("owner one", "work", "lost", "owner "));
+  EXPECT_TRUE(world_.log().contains("a hook of scheduler [clean] threw: no disk"));
 }
 
 TEST_F(SchedulerTest, OnlyTheLeaderWorks) {
