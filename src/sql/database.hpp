@@ -76,10 +76,6 @@ class Session {
   /// Makes a free row; tells whether there was none.
   virtual bool init(const std::string& mutex, LocalTime deadline) = 0;
 
-  /// Called after the answers of a `change` have been passed on, with what it answered: for
-  /// products whose waiters need a word of whoever released.
-  virtual void after(Change /*change*/, std::span<const Row> /*rows*/) noexcept {}
-
   /// False once the connection is broken, even if that was noticed only now and while idle. A
   /// session that is not usable is thrown away.
   virtual bool usable() noexcept = 0;
@@ -107,6 +103,16 @@ class ChangeFeed {
   /// been lost it hints at everything.
   virtual Hint wait(const std::vector<std::string>& waited_for, LocalTime until,
                     const Wakeup& wakeup) noexcept = 0;
+};
+
+/// No hints: the look at each poll interval notices what changed.
+class SilentFeed final : public ChangeFeed {
+ public:
+  Hint wait(const std::vector<std::string>& /*waited_for*/, LocalTime until,
+            const Wakeup& wakeup) noexcept override {
+    wait_for(wakeup, until);
+    return {};
+  }
 };
 
 /// Makes connections to one database.

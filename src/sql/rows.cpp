@@ -10,13 +10,13 @@ namespace {
 using std::chrono::milliseconds;
 
 /// Past every lease, and far from where the local clock would overflow.
-constexpr milliseconds longest_lease = std::chrono::hours{24 * 365};
+constexpr milliseconds longest_span = std::chrono::hours{24 * 365};
 
 milliseconds left(std::int64_t until, std::int64_t now) {
   if (until <= now) return milliseconds::zero();
   const auto span = static_cast<std::uint64_t>(until) - static_cast<std::uint64_t>(now);
   return milliseconds{
-      static_cast<std::int64_t>(std::min(span, static_cast<std::uint64_t>(longest_lease.count())))};
+      static_cast<std::int64_t>(std::min(span, static_cast<std::uint64_t>(longest_span.count())))};
 }
 
 StoreTime moment(std::int64_t at) { return StoreTime{milliseconds{std::max<std::int64_t>(at, 0)}}; }
@@ -26,6 +26,7 @@ StoreTime moment(std::int64_t at) { return StoreTime{milliseconds{std::max<std::
 engine::LeaseRecord record_of(const Row& row) {
   engine::LeaseRecord record;
   record.fencing_token = row.version;
+  record.store_time = moment(row.now);
   if (!row.owner_id.empty() && row.transition_at >= row.now) {
     record.owner_id = row.owner_id;
     record.lease = {.acquired_at = moment(row.acquired_at),

@@ -72,20 +72,16 @@ class SqlStore final : public engine::LeaseStore, public std::enable_shared_from
   SqlStore(std::shared_ptr<Database> database, const SqlPlan& plan,
            std::shared_ptr<const Runtime> runtime)
       : runtime_{std::move(runtime)},
-        poll_interval_{plan.poll_interval},
-        sees_gone_owners_{plan.sees_gone_owners},
-        pool_{std::make_shared<StatementPool>(std::move(database), plan, runtime_->log)},
-        hub_{std::make_shared<WatchHub>()} {}
+        database_{std::move(database)},
+        plan_{plan},
+        hub_{std::make_shared<WatchHub>(runtime_->clock)},
+        pool_{make_pool()} {}
 
   SqlStore(const SqlStore&) = delete;
   SqlStore& operator=(const SqlStore&) = delete;
   ~SqlStore() override {
-    if (fork_guard_.in_child()) {
-      detail::leak(std::shared_ptr<ChangeWatcher>{std::move(watcher_)});
-      return;
-    }
-    std::unique_lock lock{mutex_};
-    rest(lock);
+    watcher_.reset();
+    pool_->close();
   }
 
   NameLimits name_limits() const noexcept override { return {}; }
@@ -93,15 +89,17 @@ class SqlStore final : public engine::LeaseStore, public std::enable_shared_from
   /// A hint that is lost costs a look; then it is asked for.
   engine::WorstCases worst_cases(const engine::ContentionPlan& plan) const override {
     engine::WorstCases worst = engine::worst_cases(plan);
-    const std::chrono::nanoseconds without_hint = poll_interval_ + plan.request_timeout;
+    const std::chrono::nanoseconds without_hint =
+        plan_.round(hub_->names()->size()) + plan.request_timeout;
     worst.hand_over_without_notice = std::min(worst.take_over, without_hint);
-    if (sees_gone_owners_) worst.take_over_when_gone = worst.hand_over_without_notice;
+    if (plan_.sees_gone_owners) worst.take_over_when_gone = worst.hand_over_without_notice;
     return worst;
   }
 
   std::shared_ptr<void> attach() override {
+    if (fork_guard_.in_child()) return nullptr;
     const std::lock_guard lock{mutex_};
-    if (users_++ == 0) pool_->open();
+    if (users_++ == 0 && !std::exchange(open_, true)) pool_ = make_pool();
     return {this, [self = shared_from_this()](void*) { self->detach(); }};
   }
 
@@ -120,19 +118,19 @@ class SqlStore final : public engine::LeaseStore, public std::enable_shared_from
       change(Change::release, request, token, std::move(handler));
       return;
     }
-    pool_->look(request.mutex, request.contender_id,
-                [claims = claims_, request, clock = runtime_->clock,
-                 then = std::move(handler)](const Result<std::optional<Row>>& result) {
-                  then(claims->answered(Change::release, request, {}, result, answer_of(result),
-                                        clock->now()));
-                });
+    pool()->look(request.mutex, request.contender_id,
+                 [claims = claims_, request, clock = runtime_->clock,
+                  then = std::move(handler)](const Result<std::optional<Row>>& result) {
+                   then(claims->answered(Change::release, request, {}, result, answer_of(result),
+                                         clock->now()));
+                 });
   }
 
   void retrieve(const LeaseRequest& request, AnswerHandler handler) override {
-    pool_->look(request.mutex, {},
-                [then = std::move(handler)](const Result<std::optional<Row>>& result) {
-                  then(answer_of(result));
-                });
+    pool()->look(request.mutex, {},
+                 [then = std::move(handler)](const Result<std::optional<Row>>& result) {
+                   then(answer_of(result));
+                 });
   }
 
   std::unique_ptr<engine::Watch> watch(const LeaseRequest& request,
@@ -142,11 +140,11 @@ class SqlStore final : public engine::LeaseStore, public std::enable_shared_from
     auto watch = std::make_unique<HubWatch>(hub_, std::move(subscription));
     begin_watching(is_new);
     // The first notice. Where it fails the watcher's look does the same a little later.
-    pool_->look(request.mutex, {},
-                [mutex = request.mutex, hub = hub_,
-                 asked_at = runtime_->clock->now()](const Result<std::optional<Row>>& result) {
-                  tell(*hub, mutex, answer_of(result), asked_at);
-                });
+    pool()->look(request.mutex, {},
+                 [mutex = request.mutex, hub = hub_,
+                  asked_at = runtime_->clock->now()](const Result<std::optional<Row>>& result) {
+                   tell(*hub, mutex, answer_of(result), asked_at);
+                 });
     return watch;
   }
 
@@ -160,19 +158,19 @@ class SqlStore final : public engine::LeaseStore, public std::enable_shared_from
     const LocalTime now = runtime_->clock->now();
     const auto version = claims_->sending(change, request, token, now);
     // Others of this process that watch the mutex learn of it without a further trip.
-    pool_->change(change,
-                  {.mutex = request.mutex,
-                   .contender_id = request.contender_id,
-                   .ttl = request.ttl,
-                   .transition = request.transition,
-                   .version = version},
-                  [change, request, version, claims = claims_, hub = hub_, asked_at = now,
-                   clock = runtime_->clock,
-                   then = std::move(handler)](const Result<std::optional<Row>>& result) {
-                    const LeaseAnswer answer = answer_of(result, change);
-                    then(claims->answered(change, request, version, result, answer, clock->now()));
-                    tell(*hub, request.mutex, answer, asked_at);
-                  });
+    pool()->change(change,
+                   {.mutex = request.mutex,
+                    .contender_id = request.contender_id,
+                    .ttl = request.ttl,
+                    .transition = request.transition,
+                    .version = version},
+                   [change, request, version, claims = claims_, hub = hub_, asked_at = now,
+                    clock = runtime_->clock,
+                    then = std::move(handler)](const Result<std::optional<Row>>& result) {
+                     const LeaseAnswer answer = answer_of(result, change);
+                     then(claims->answered(change, request, version, result, answer, clock->now()));
+                     tell(*hub, request.mutex, answer, asked_at);
+                   });
   }
 
   static void tell(WatchHub& hub, const std::string& mutex, const LeaseAnswer& answer,
@@ -183,43 +181,57 @@ class SqlStore final : public engine::LeaseStore, public std::enable_shared_from
     hub.saw(mutex, record);
   }
 
+  std::shared_ptr<StatementPool> make_pool() const {
+    return std::make_shared<StatementPool>(database_, plan_, runtime_->log);
+  }
+
+  /// While nobody is attached, and in a forked child, it fails every request.
+  std::shared_ptr<StatementPool> pool() const {
+    std::unique_lock lock{mutex_, std::defer_lock};
+    if (!fork_guard_.in_child()) lock.lock();  // there a thread that does not exist may hold it
+    return pool_;
+  }
+
   void begin_watching(bool is_new) {
+    if (fork_guard_.in_child()) return;
     const std::lock_guard lock{mutex_};
+    if (!open_) return;
     if (!watcher_) {
-      watcher_ = std::make_unique<ChangeWatcher>(pool_, hub_, *runtime_, poll_interval_);
+      watcher_ = std::make_unique<ChangeWatcher>(pool_, hub_, *runtime_, plan_);
     } else if (is_new) {
       watcher_->watched_changed();
     }
   }
 
+  /// The last one ends threads and connections, with the lock released: whoever attaches meanwhile
+  /// begins with new ones.
   void detach() {
     if (fork_guard_.in_child()) return;
     std::unique_lock lock{mutex_};
-    if (--users_ == 0) rest(lock);
-  }
-
-  /// Ends threads and connections. Unlocks first: whoever attaches meanwhile begins with new ones.
-  void rest(std::unique_lock<std::mutex>& lock) {
+    if (--users_ > 0) return;
     auto watcher = std::move(watcher_);
-    const auto finish = pool_->begin_close();
+    const auto pool = pool_;
+    open_ = false;
     claims_->forget_all();
     lock.unlock();
     watcher.reset();
-    finish();
+    pool->close();
   }
 
   // constant after construction
   const std::shared_ptr<const Runtime> runtime_;
-  const std::chrono::milliseconds poll_interval_;
-  const bool sees_gone_owners_;
-  const std::shared_ptr<StatementPool> pool_;
+  const std::shared_ptr<Database> database_;
+  const SqlPlan plan_;
   const std::shared_ptr<WatchHub> hub_;
   const std::shared_ptr<Claims> claims_ = std::make_shared<Claims>();
   const ForkGuard fork_guard_;
 
-  std::mutex mutex_;
-  std::unique_ptr<ChangeWatcher> watcher_;  // guarded by mutex_; made at the first watch
-  std::size_t users_ = 0;                   // guarded by mutex_
+  mutable std::mutex mutex_;
+  // guarded by mutex_
+  std::shared_ptr<StatementPool> pool_;
+  std::unique_ptr<ChangeWatcher> watcher_;  // made at the first watch
+  std::size_t users_ = 0;
+  bool open_ = true;  // the pool is not closed
 };
 
 }  // namespace

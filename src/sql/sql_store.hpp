@@ -17,6 +17,10 @@ struct SqlDefaults {
   std::chrono::milliseconds poll_interval{1'000};
   std::size_t pool_size = 2;
   bool sees_gone_owners = false;  ///< whether a mutex is free once its owner's process is gone
+
+  /// What is watched is looked at at most so often: once in this time for each mutex. Zero: at all
+  /// of it each poll interval.
+  std::chrono::microseconds pause_per_mutex{0};
 };
 
 /// The lease store over a database. Throws InvalidArgumentError where an option is out of bounds.

@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "core/checks.hpp"
 #include "engine/owner_view.hpp"
 #include "simba/core/error.hpp"
 #include "simba/core/names.hpp"
@@ -21,6 +22,8 @@ using std::chrono::milliseconds;
 
 /// Past every timeout of connecting and of a statement; only a name server can take longer.
 constexpr milliseconds patience_with_pool = std::chrono::minutes{2};
+
+constexpr milliseconds longest_lease = std::chrono::hours{24};
 
 /// Waits for an answer; the pool gives one to every request.
 template <class T, class Send>
@@ -39,19 +42,12 @@ T answer_to(const Send& send) {
 
 void check_mutex(const std::string& mutex) { check_name("mutex name", mutex, NameLimits{}.mutex); }
 
-void check_span(std::string_view what, milliseconds value, milliseconds least) {
-  constexpr milliseconds most = std::chrono::hours{24};
-  if (value >= least && value <= most) return;
-  throw InvalidArgumentError{fmt::format("{} must be between {} ms and {} ms (got {} ms)", what,
-                                         least.count(), most.count(), value.count())};
-}
-
 Ask ask_for(const std::string& mutex, const std::string& contender_id, milliseconds ttl,
             milliseconds transition) {
   check_mutex(mutex);
   check_name("contender id", contender_id, NameLimits{}.contender_id);
-  check_span("ttl", ttl, milliseconds{1});
-  check_span("transition", transition, milliseconds::zero());
+  detail::in_bounds("ttl", ttl, milliseconds{1}, longest_lease);
+  detail::in_bounds("transition", transition, milliseconds::zero(), longest_lease);
   return {.mutex = mutex, .contender_id = contender_id, .ttl = ttl, .transition = transition};
 }
 
@@ -67,7 +63,7 @@ MutexOwnerRepository::MutexOwnerRepository(std::shared_ptr<StatementPool> pool,
                                            std::shared_ptr<const Clock> clock)
     : pool_{std::move(pool)}, clock_{std::move(clock)} {}
 
-MutexOwnerRepository::~MutexOwnerRepository() = default;
+MutexOwnerRepository::~MutexOwnerRepository() { pool_->close(); }
 
 void MutexOwnerRepository::init_mutex(const std::string& mutex) {
   if (!try_init_mutex(mutex)) {

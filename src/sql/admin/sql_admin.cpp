@@ -40,15 +40,20 @@ MutexEntry unknown(const std::string& mutex) {
 
 class SqlAdmin final : public engine::StoreAdmin {
  public:
-  SqlAdmin(SqlAdminParts parts, Schema schema, const SqlPlan& plan)
-      : parts_{std::move(parts)}, schema_{schema}, plan_{plan} {}
+  SqlAdmin(std::unique_ptr<TableInspector> inspector, DatabaseWith database, Schema schema,
+           const SqlPlan& plan)
+      : inspector_{std::move(inspector)},
+        database_with_{std::move(database)},
+        database_{database_with_(Schema::expect)},
+        schema_{schema},
+        plan_{plan} {}
 
-  void check_exists() override { parts_.inspector->check_exists(); }
+  void check_exists() override { inspector_->check_exists(); }
 
   std::vector<MutexEntry> list() override {
     Session* const session = connected();
     if (session == nullptr) return {};
-    const std::vector<std::string> names = parts_.inspector->names();
+    const std::vector<std::string> names = inspector_->names();
     std::vector<MutexEntry> entries;
     entries.reserve(names.size());
     for (std::span<const std::string> rest{names}; !rest.empty();) {
@@ -79,18 +84,19 @@ class SqlAdmin final : public engine::StoreAdmin {
     }
     throw Error{ErrorKind::unavailable,
                 fmt::format("{}: owner of mutex \"{}\" keeps changing; try again",
-                            parts_.expecting->name(), mutex)};
+                            database_->name(), mutex)};
   }
 
   std::string init() override {
-    if (parts_.inspector->has_table()) return "table simba_mutex already exists";
+    if (inspector_->has_table()) return "table simba_mutex already exists";
     session_.reset();
-    parts_.creating->connect(in(plan_.connect_timeout + plan_.statement_timeout), never_raised_);
+    database_with_(Schema::create)
+        ->connect(in(plan_.connect_timeout + plan_.statement_timeout), never_raised_);
     return "created table simba_mutex";
   }
 
   engine::StoreReport examine() override {
-    engine::StoreReport report = parts_.inspector->examine();
+    engine::StoreReport report = inspector_->examine();
     if (has_problem(report.findings)) return report;
     // Whatever else the store itself stumbles over.
     try {
@@ -111,8 +117,8 @@ class SqlAdmin final : public engine::StoreAdmin {
   Session* connected() {
     if (session_ && session_->usable()) return session_.get();
     session_.reset();
-    if (schema_ == Schema::create && !parts_.inspector->has_table()) return nullptr;
-    session_ = parts_.expecting->connect(in(plan_.connect_timeout), never_raised_);
+    if (schema_ == Schema::create && !inspector_->has_table()) return nullptr;
+    session_ = database_->connect(in(plan_.connect_timeout), never_raised_);
     return session_.get();
   }
 
@@ -125,12 +131,13 @@ class SqlAdmin final : public engine::StoreAdmin {
   bool release(Session& session, const MutexEntry& owned) const {
     const std::array<Ask, 1> asks{Ask{.mutex = owned.mutex, .contender_id = owned.owner_id}};
     const auto rows = session.change(Change::release, asks, in(plan_.statement_timeout));
-    session.after(Change::release, rows);
     return rows.empty() || rows.front().owner_id.empty();
   }
 
   // constant after construction
-  const SqlAdminParts parts_;
+  const std::unique_ptr<TableInspector> inspector_;
+  const DatabaseWith database_with_;
+  const std::shared_ptr<Database> database_;  // never makes the table
   const Schema schema_;
   const SqlPlan plan_;
   const Wakeup never_raised_{};
@@ -147,9 +154,11 @@ struct Requirement {
 
 }  // namespace
 
-std::unique_ptr<engine::StoreAdmin> make_sql_admin(SqlAdminParts parts, const SqlOptions& options,
+std::unique_ptr<engine::StoreAdmin> make_sql_admin(std::unique_ptr<TableInspector> inspector,
+                                                   DatabaseWith database, const SqlOptions& options,
                                                    const SqlDefaults& defaults) {
-  return std::make_unique<SqlAdmin>(std::move(parts), options.schema, SqlPlan{options, defaults});
+  return std::make_unique<SqlAdmin>(std::move(inspector), std::move(database), options.schema,
+                                    SqlPlan{options, defaults});
 }
 
 Finding note(std::string text) {

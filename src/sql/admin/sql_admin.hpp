@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -37,16 +38,13 @@ class TableInspector {
   virtual engine::StoreReport examine() = 0;
 };
 
-/// The same database three times: `expecting` never makes the table, `creating` does.
-struct SqlAdminParts {
-  std::unique_ptr<TableInspector> inspector{};
-  std::shared_ptr<Database> expecting{};
-  std::shared_ptr<Database> creating{};
-};
+/// The database, set up to make the table or never to make it.
+using DatabaseWith = std::function<std::shared_ptr<Database>(Schema)>;
 
 /// Where the table is missing and `options.schema` lets the store make it, no mutex is known;
 /// otherwise that is an error.
-std::unique_ptr<engine::StoreAdmin> make_sql_admin(SqlAdminParts parts, const SqlOptions& options,
+std::unique_ptr<engine::StoreAdmin> make_sql_admin(std::unique_ptr<TableInspector> inspector,
+                                                   DatabaseWith database, const SqlOptions& options,
                                                    const SqlDefaults& defaults);
 
 /// A column of somebody's table.

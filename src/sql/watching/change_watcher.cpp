@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <iterator>
 #include <mutex>
@@ -19,12 +22,11 @@ namespace simba::sql {
 class ChangeWatcher::Loop : public std::enable_shared_from_this<Loop> {
  public:
   Loop(std::shared_ptr<StatementPool> pool, std::shared_ptr<WatchHub> hub,
-       std::shared_ptr<const Clock> clock, std::chrono::milliseconds poll_interval,
-       std::shared_ptr<Logger> log)
+       std::shared_ptr<const Clock> clock, const SqlPlan& plan, std::shared_ptr<Logger> log)
       : pool_{std::move(pool)},
         hub_{std::move(hub)},
         clock_{std::move(clock)},
-        poll_interval_{poll_interval},
+        plan_{plan},
         log_{std::move(log)} {}
 
   void start() {
@@ -42,23 +44,24 @@ class ChangeWatcher::Loop : public std::enable_shared_from_this<Loop> {
  private:
   void run() {
     const auto feed = pool_->database().make_feed();
-    LocalTime next_look = real_now() + poll_interval_;
+    LocalTime next_look = real_now() + plan_.poll_interval;
     while (!closing_) {
       const MutexNames names = hub_->names();
       const Hint hint = feed->wait(*names, names->empty() ? never : next_look, wakeup_);
       wakeup_.clear();
       const LocalTime now = real_now();
       const bool again = look_again_.exchange(false);
-      if (names->empty() || hint.all || again || now >= next_look) {
+      if (names->empty() || hint.all || again) {
         look_at_all(names);
-        next_look = now + poll_interval_;
+        next_look = now + plan_.poll_interval;
+      } else if (now >= next_look) {
+        next_look = now + look_at_next(names);
       } else if (!hint.mutexes.empty()) {
         look_at_some(hint.mutexes);
       }
     }
   }
 
-  // One at a time: a slow database is not asked faster than it answers.
   void look_at_all(const MutexNames& names) {
     if (names->empty()) return;
     {
@@ -69,6 +72,34 @@ class ChangeWatcher::Loop : public std::enable_shared_from_this<Loop> {
       }
       looking_ = true;
     }
+    look_alone(names);
+  }
+
+  /// At the next part of what was watched when the round began; at all of it, where that has not to
+  /// be spread. Tells how long to wait for the one after it.
+  std::chrono::nanoseconds look_at_next(const MutexNames& names) {
+    {
+      const std::lock_guard lock{mutex_};
+      if (looking_) return plan_.poll_interval;
+      looking_ = true;
+    }
+    if (!round_ || next_ >= round_->size()) {
+      round_ = names;
+      next_ = 0;
+    }
+    const std::size_t total = round_->size();
+    const std::size_t parts = plan_.parts(total);
+    const std::size_t size = std::min((total + parts - 1) / parts, total - next_);
+    const auto first = round_->begin() + static_cast<std::ptrdiff_t>(next_);
+    next_ += size;
+    look_alone(size == total ? round_
+                             : std::make_shared<const std::vector<std::string>>(
+                                   first, first + static_cast<std::ptrdiff_t>(size)));
+    return plan_.round(total) / static_cast<std::int64_t>(parts);
+  }
+
+  // One at a time: a slow database is not asked faster than it answers.
+  void look_alone(const MutexNames& names) {
     look(without_excluded(names), [weak = weak_from_this()] {
       if (const auto self = weak.lock()) self->looked();
     });
@@ -140,24 +171,28 @@ class ChangeWatcher::Loop : public std::enable_shared_from_this<Loop> {
   const std::shared_ptr<StatementPool> pool_;
   const std::shared_ptr<WatchHub> hub_;
   const std::shared_ptr<const Clock> clock_;
-  const std::chrono::milliseconds poll_interval_;
+  const SqlPlan plan_;
   const std::shared_ptr<Logger> log_;
   Wakeup wakeup_;
   std::atomic<bool> closing_{false};
   std::atomic<bool> look_again_{false};  // at everything, now
 
+  // of the thread
+  MutexNames round_{};    // what this round looks at
+  std::size_t next_ = 0;  // where its next part begins
+
   std::mutex mutex_;
   // guarded by mutex_
-  bool looking_ = false;                      // a look at everything is under way
-  bool missed_ = false;                       // and another was wanted meanwhile
+  bool looking_ = false;                      // a look at everything, or at a part, is under way
+  bool missed_ = false;                       // and one at everything was wanted meanwhile
   std::unordered_set<std::string> excluded_;  // what the database refuses to look at
 
   WorkerThreads thread_;  // used by the owner of this loop only
 };
 
 ChangeWatcher::ChangeWatcher(std::shared_ptr<StatementPool> pool, std::shared_ptr<WatchHub> hub,
-                             const Runtime& runtime, std::chrono::milliseconds poll_interval)
-    : loop_{std::make_shared<Loop>(std::move(pool), std::move(hub), runtime.clock, poll_interval,
+                             const Runtime& runtime, const SqlPlan& plan)
+    : loop_{std::make_shared<Loop>(std::move(pool), std::move(hub), runtime.clock, plan,
                                    runtime.log)} {
   loop_->start();
 }

@@ -42,13 +42,18 @@ void WatchHub::saw(const std::string& mutex, const LeaseRecord& record) {
     if (found == entries_.end()) return;
     Entry& entry = found->second;
     // A version of zero may be that of a row that has vanished, so it tells nothing of the order.
-    if (entry.known && record.fencing_token != 0 && record.fencing_token < entry.version) return;
+    const bool smaller = record.fencing_token != 0 && record.fencing_token < entry.version;
+    if (entry.known && smaller &&
+        (!record.counted_from || *record.counted_from <= entry.learned_at)) {
+      return;
+    }
     // Free at another version: it was owned in between, so whoever tried then may try again.
     const bool freed_again = record.owner_id.empty() && entry.version != record.fencing_token;
     const bool changed = !entry.known || entry.owner_id != record.owner_id || freed_again;
     entry.known = true;
     entry.owner_id = record.owner_id;
     entry.version = record.fencing_token;
+    entry.learned_at = clock_->now();
     for (const auto& subscription : entry.subscriptions) {
       if (changed || !subscription->told) to_tell.push_back(subscription);
       subscription->told = true;

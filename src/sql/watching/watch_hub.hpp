@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "simba/core/clock.hpp"
 #include "simba/engine/lease_store.hpp"
 #include "sql/workers/request_queue.hpp"
 
@@ -29,9 +30,12 @@ struct Subscription {
 /// changed, and each of them once in the beginning.
 ///
 /// Threads: every function may be called from any thread at the same time. Handlers are called with
-/// no lock held; one notice may overtake another, but none that is older than what was told.
+/// no lock held; one notice may overtake another, but none that is older than what was told: a
+/// smaller version counts only where it was asked for after the greater one had come.
 class WatchHub {
  public:
+  explicit WatchHub(std::shared_ptr<const Clock> clock) : clock_{std::move(clock)} {}
+
   /// Tells whether the mutex was watched by nobody before.
   bool add(const std::shared_ptr<Subscription>& subscription);
   void remove(const std::shared_ptr<Subscription>& subscription);
@@ -55,7 +59,10 @@ class WatchHub {
     bool known = false;
     std::string owner_id{};
     FencingToken version = 0;
+    LocalTime learned_at{};  // a smaller version that was asked for later is a table restored
   };
+
+  const std::shared_ptr<const Clock> clock_;
 
   mutable std::mutex mutex_;
   std::unordered_map<std::string, Entry> entries_;  // guarded by mutex_

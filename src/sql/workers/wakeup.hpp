@@ -1,28 +1,11 @@
 #pragma once
 
+#include "core/threads/wakeup.hpp"
 #include "simba/core/time.hpp"
 
 namespace simba::sql {
 
-/// A flag that a thread waiting in poll() sees: a descriptor that is readable while it is raised.
-///
-/// Threads: every function may be called from any thread.
-class Wakeup {
- public:
-  /// Throws std::system_error where the system gives no descriptor.
-  Wakeup();
-  ~Wakeup();
-  Wakeup(const Wakeup&) = delete;
-  Wakeup& operator=(const Wakeup&) = delete;
-
-  void raise() noexcept;
-  void clear() noexcept;
-  bool raised() const noexcept;
-  int descriptor() const noexcept { return descriptor_; }
-
- private:
-  const int descriptor_;
-};
+using detail::Wakeup;
 
 /// The present moment on the machine's own clock. Waits for sockets are real, so their deadlines
 /// are on this clock whatever clock the runtime has.
@@ -31,7 +14,8 @@ LocalTime real_now() noexcept;
 enum class Waited { ready, timed_out, woken };
 
 /// Waits until one of `events` (POLLIN, POLLOUT) holds for `descriptor`, the deadline has passed or
-/// `wakeup` is raised. An error or hang-up of the descriptor counts as ready.
+/// `wakeup` is raised. An error or hang-up of the descriptor counts as ready. Once the deadline has
+/// passed nothing is ready any more, so that a peer that never falls silent does not outlast it.
 Waited wait_for(int descriptor, short events, LocalTime deadline, const Wakeup& wakeup) noexcept;
 
 /// Waits for `wakeup` alone.

@@ -53,6 +53,8 @@ class FakeDatabase final : public Database {
   OnChange on_change = &FakeDatabase::grant;
   std::function<void(const Wakeup& closing, std::span<const Ask> asks)> before_change{};
 
+  std::function<void(std::span<const std::string> mutexes)> on_look{};
+
   std::atomic<int> connects{0};
   std::atomic<int> looks{0};
   std::atomic<bool> broken{false};
@@ -74,6 +76,7 @@ class FakeDatabase final : public Database {
     }
     std::vector<Row> look(std::span<const std::string> mutexes, LocalTime /*deadline*/) override {
       ++database_.looks;
+      if (database_.on_look) database_.on_look(mutexes);
       std::vector<Row> rows;
       for (const std::string& mutex : mutexes) rows.push_back({.mutex = mutex, .owner_id = {}});
       return rows;

@@ -1,10 +1,14 @@
 #include "sql/sql_store.hpp"
 
+#include <algorithm>
 #include <chrono>
+#include <condition_variable>
 #include <filesystem>
 #include <future>
 #include <iterator>
+#include <map>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <span>
 #include <string>
@@ -141,6 +145,57 @@ TEST_F(SqlStoreTest, AWatchBeginsWithANoticeOfThePresentState) {
   ASSERT_TRUE(notice.record);
   EXPECT_EQ(notice.record->owner_id, "");
   EXPECT_TRUE(notice.record->counted_from);
+}
+
+TEST_F(SqlStoreTest, ManyWatchesAreLookedAtInParts) {
+  constexpr std::size_t count = 450;
+  std::mutex mutex;
+  std::condition_variable changed;
+  std::vector<std::size_t> sizes;    // guarded by mutex
+  std::map<std::string, int> looks;  // guarded by mutex
+  bool counts = false;               // guarded by mutex
+  database->on_look = [&](std::span<const std::string> mutexes) {
+    const std::lock_guard lock{mutex};
+    if (!counts || mutexes.size() == 1) return;  // the first look of a watch is for itself
+    sizes.push_back(mutexes.size());
+    for (const std::string& name : mutexes) ++looks[name];
+    changed.notify_all();
+  };
+  const auto store =
+      make_sql_store(database, {}, {.poll_interval = 10ms, .pause_per_mutex = 10us}, runtime);
+  std::vector<std::unique_ptr<engine::Watch>> watches;
+  for (std::size_t i = 0; i < count; ++i) {
+    LeaseRequest watched = request;
+    watched.mutex = "m" + std::to_string(i);
+    watches.push_back(store->watch(watched, [](const engine::Notice&) {}));
+  }
+  std::unique_lock lock{mutex};
+  counts = true;
+  changed.wait(lock, [&] { return sizes.size() >= 12; });
+  EXPECT_LE(*std::max_element(sizes.begin(), sizes.end()), 250U);
+  EXPECT_EQ(looks.size(), count) << "each is looked at";
+  counts = false;
+  lock.unlock();
+  watches.clear();
+}
+
+TEST_F(SqlStoreTest, TheWorstCaseCountsWhatIsWatched) {
+  const auto store =
+      make_sql_store(database, {}, {.poll_interval = 100ms, .pause_per_mutex = 1'000us}, runtime);
+  const engine::ContentionPlan plan{engine::ContentionOptions{}};
+  std::vector<std::unique_ptr<engine::Watch>> watches;
+  const auto with = [&](std::size_t count) {
+    while (watches.size() < count) {
+      LeaseRequest watched = request;
+      watched.mutex = "m" + std::to_string(watches.size());
+      watches.push_back(store->watch(watched, [](const engine::Notice&) {}));
+    }
+    return store->worst_cases(plan).hand_over_without_notice - plan.request_timeout;
+  };
+  EXPECT_EQ(with(0), 100ms);
+  EXPECT_EQ(with(20), 100ms);
+  EXPECT_EQ(with(200), 200ms);
+  EXPECT_EQ(with(300), 500ms) << "two parts of 250";
 }
 
 }  // namespace

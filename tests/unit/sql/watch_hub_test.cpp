@@ -1,5 +1,6 @@
 #include "sql/watching/watch_hub.hpp"
 
+#include <chrono>
 #include <memory>
 #include <optional>
 #include <string>
@@ -8,9 +9,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "simba/testkit/manual_clock.hpp"
+
 namespace simba::sql {
 namespace {
 
+using namespace std::chrono_literals;
 using engine::LeaseRecord;
 using engine::Notice;
 using testing::ElementsAre;
@@ -31,7 +35,8 @@ struct WatchHubTest : testing::Test {
     return subscription;
   }
 
-  WatchHub hub;
+  const std::shared_ptr<testkit::ManualClock> clock = std::make_shared<testkit::ManualClock>();
+  WatchHub hub{clock};
   std::vector<std::string> told;
 };
 
@@ -65,6 +70,22 @@ TEST_F(WatchHubTest, DoesNotTellWhatIsOlderThanWhatItTold) {
   hub.saw("m", owned_by("b", 4));
   hub.saw("m", owned_by("a", 3));
   EXPECT_THAT(told, ElementsAre("b"));
+}
+
+TEST_F(WatchHubTest, TellsOfSmallerVersionsAfterTheTableWasRestored) {
+  const auto watching = watch("m");
+  const LocalTime asked_before = clock->now();
+  clock->advance(1s);
+  hub.saw("m", owned_by("a", 40));
+  auto late = owned_by("b", 4);
+  late.counted_from = asked_before;
+  hub.saw("m", late);
+  EXPECT_THAT(told, ElementsAre("a")) << "an answer that was overtaken";
+  clock->advance(1s);
+  auto restored = owned_by("", 5);
+  restored.counted_from = clock->now();
+  hub.saw("m", restored);
+  EXPECT_THAT(told, ElementsAre("a", ""));
 }
 
 TEST_F(WatchHubTest, TellsThatALeaseIsOverAlthoughTheRowIsTheSame) {
