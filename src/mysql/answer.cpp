@@ -1,13 +1,13 @@
 #include "mysql/answer.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <limits>
 #include <string_view>
 #include <unordered_map>
 
 #include <fmt/format.h>
 
+#include "core/text.hpp"
 #include "mysql/statements.hpp"
 #include "simba/core/error.hpp"
 
@@ -59,12 +59,8 @@ const StatementResult& statement(const Reply& reply, std::size_t number) {
 std::optional<std::uint64_t> number(const Values& values, std::size_t column) {
   const auto& found = value(values, column);
   if (!found) return std::nullopt;
-  std::uint64_t result = 0;
-  const char* const end = found->data() + found->size();
-  const auto [stop, error] = std::from_chars(found->data(), end, result);
-  if (error != std::errc{} || stop != end) {
-    refuse(fmt::format("column {} is not a whole number", column + 1));
-  }
+  const auto result = detail::parse_number<std::uint64_t>(*found);
+  if (!result) refuse(fmt::format("column {} is not a whole number", column + 1));
   return result;
 }
 

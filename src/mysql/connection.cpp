@@ -1,21 +1,174 @@
 #include "mysql/connection.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <chrono>
+#include <csignal>
+#include <cstddef>
+#include <cstdint>
+#include <ctime>
+#include <fcntl.h>
+#include <linux/sockios.h>
 #include <mysql.h>
 #include <poll.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
+#include <sys/time.h>
 #include <unistd.h>
 #include <utility>
 
 #include <fmt/format.h>
 
-#include "mysql/client_options.hpp"
-#include "mysql/socket.hpp"
+#include "mysql/greeting.hpp"
+#include "simba/core/error.hpp"
 
 namespace simba::mysql {
 namespace {
+
+// ---- options of the library -------------------------------------------------------------------
+
+// The library runs an operation on a stack of its own, name resolution and TLS included.
+constexpr unsigned long stack_size = 256UL * 1024;
+constexpr unsigned long largest_packet = 16UL * 1024 * 1024;
+
+// The names of a million mutexes fit into it.
+constexpr std::size_t largest_answer = 128UL * 1024 * 1024;
+constexpr std::size_t most_columns = 32;
+constexpr std::size_t most_results = 16;
+
+constexpr const char* system_cas = "/etc/ssl/certs/ca-certificates.crt";
+
+// To whoever answers these prove that the password is known, by a nonce of the server: they give
+// away nothing that could be used again.
+constexpr const char* proofs = "mysql_native_password,client_ed25519";
+
+// The others give the password itself to a server that asks for it, or encrypt it with a key that
+// the server says is its own. (With a key from a file too: the library asks where it cannot read
+// it.)
+constexpr const char* all_ways_to_authenticate =
+    "mysql_native_password,client_ed25519,caching_sha2_password,sha256_password";
+
+/// Half of the time for one address, so that a second one gets a try.
+unsigned seconds_for_one_address(std::chrono::milliseconds connect_timeout) {
+  const auto half = std::chrono::ceil<std::chrono::seconds>(connect_timeout / 2).count();
+  return static_cast<unsigned>(std::clamp<std::int64_t>(half, 1, 3600));
+}
+
+void configure_tls(st_mysql& mysql, const TlsOptions& tls) {
+  if (!uses_tls(tls.mode)) return;
+  const my_bool yes = 1;
+  ::mysql_optionsv(&mysql, MYSQL_OPT_SSL_ENFORCE, &yes);
+  if (tls.mode != TlsMode::encrypt) {
+    // The library checks the chain as soon as it has a CA.
+    const char* file = tls.ca_file.empty() ? system_cas : tls.ca_file.c_str();
+    if (::access(file, R_OK) != 0) {
+      throw Error{ErrorKind::configuration,
+                  fmt::format("cannot read CA file {}; check tls.ca_file", file)};
+    }
+    ::mysql_optionsv(&mysql, MYSQL_OPT_SSL_CA, file);
+  }
+  if (tls.mode == TlsMode::verify) {
+    ::mysql_optionsv(&mysql, MYSQL_OPT_SSL_VERIFY_SERVER_CERT, &yes);
+  }
+  if (!tls.certificate_file.empty()) {
+    ::mysql_optionsv(&mysql, MYSQL_OPT_SSL_CERT, tls.certificate_file.c_str());
+    ::mysql_optionsv(&mysql, MYSQL_OPT_SSL_KEY, tls.key_file.c_str());
+  }
+}
+
+/// Sets the options of a connection that is to be made. Throws Error `configuration` where a TLS
+/// file is unusable.
+void configure(st_mysql& mysql, const Settings& settings) {
+  ::mysql_optionsv(&mysql, MYSQL_OPT_NONBLOCK, static_cast<const void*>(&stack_size));
+  ::mysql_optionsv(&mysql, MYSQL_SET_CHARSET_NAME, "utf8mb4");
+  const unsigned no = 0;
+  ::mysql_optionsv(&mysql, MYSQL_OPT_LOCAL_INFILE, &no);
+  const unsigned seconds = seconds_for_one_address(settings.options.sql.connect_timeout);
+  ::mysql_optionsv(&mysql, MYSQL_OPT_CONNECT_TIMEOUT, &seconds);
+  ::mysql_optionsv(&mysql, MYSQL_OPT_MAX_ALLOWED_PACKET, &largest_packet);
+  if (settings.trusts_server()) {
+    ::mysql_optionsv(&mysql, MARIADB_OPT_RESTRICTED_AUTH, all_ways_to_authenticate);
+  } else {
+    ::mysql_optionsv(&mysql, MARIADB_OPT_RESTRICTED_AUTH, proofs);
+    // To begin with, whatever the server prefers: it then names that of the account.
+    ::mysql_optionsv(&mysql, MYSQL_DEFAULT_AUTH, "mysql_native_password");
+  }
+  ::mysql_optionsv(&mysql, MYSQL_OPT_CONNECT_ATTR_ADD, "program_name", "simba");
+  configure_tls(mysql, settings.options.tls);
+}
+
+// ---- sockets, with which the library leaves some things undone --------------------------------
+
+/// Not inherited by programs that this one starts.
+void close_on_exec(int descriptor) noexcept { ::fcntl(descriptor, F_SETFD, FD_CLOEXEC); }
+
+/// The library reads and writes encrypted data as if the socket never blocked, but leaves it in
+/// blocking mode. Until it is connected a limit to each read must do, since it shakes hands so.
+void limit_blocking(int descriptor, std::chrono::milliseconds limit) noexcept {
+  const auto seconds = std::chrono::floor<std::chrono::seconds>(limit);
+  const timeval value{.tv_sec = seconds.count(),
+                      .tv_usec = std::chrono::microseconds{limit - seconds}.count()};
+  ::setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &value, sizeof value);
+  ::setsockopt(descriptor, SOL_SOCKET, SO_SNDTIMEO, &value, sizeof value);
+}
+
+void never_block(int descriptor) noexcept {
+  const int flags = ::fcntl(descriptor, F_GETFL);
+  if (flags >= 0) ::fcntl(descriptor, F_SETFL, flags | O_NONBLOCK);
+}
+
+/// Lets poll() find it readable when it has `bytes`, or its end.
+void wake_for(int descriptor, std::size_t bytes) noexcept {
+  const int value = static_cast<int>(bytes);
+  ::setsockopt(descriptor, SOL_SOCKET, SO_RCVLOWAT, &value, sizeof value);
+}
+
+/// Cuts the connection at once. The descriptor stays valid, for its owner to close, and leads
+/// nowhere: reading gives an end or an error, and writing raises no signal.
+void cut(int descriptor) noexcept {
+  ::shutdown(descriptor, SHUT_RDWR);
+  const int nowhere = ::open("/dev/null", O_RDWR | O_CLOEXEC);
+  if (nowhere < 0) return;
+  ::dup3(nowhere, descriptor, O_CLOEXEC);
+  ::close(nowhere);
+}
+
+sigset_t pipe_signal() noexcept {
+  sigset_t set;
+  ::sigemptyset(&set);
+  ::sigaddset(&set, SIGPIPE);
+  return set;
+}
+
+bool pending() noexcept {
+  sigset_t set;
+  return ::sigpending(&set) == 0 && ::sigismember(&set, SIGPIPE) == 1;
+}
+
+/// Keeps SIGPIPE, which encrypted writes to a closed connection raise, from this thread.
+class NoPipeSignal {
+ public:
+  /// Does nothing where `needed` is false.
+  explicit NoPipeSignal(bool needed) noexcept {
+    if (!needed || pending()) return;  // one that pends already is not ours to take
+    const sigset_t signal = pipe_signal();
+    blocked_ = ::pthread_sigmask(SIG_BLOCK, &signal, &before_) == 0;
+  }
+  ~NoPipeSignal() {
+    if (!blocked_) return;
+    const sigset_t signal = pipe_signal();
+    const timespec no_time{};
+    if (pending()) ::sigtimedwait(&signal, nullptr, &no_time);
+    ::pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+  }
+  NoPipeSignal(const NoPipeSignal&) = delete;
+  NoPipeSignal& operator=(const NoPipeSignal&) = delete;
+
+ private:
+  bool blocked_ = false;
+  sigset_t before_{};
+};
 
 const char* or_null(const std::string& text) { return text.empty() ? nullptr : text.c_str(); }
 
@@ -65,6 +218,7 @@ void Connection::begin_query(std::string_view text) {
   const NoPipeSignal no_signal{encrypts()};
   operation_ = Operation::query;
   reply_ = {};
+  answer_size_ = 0;
   text_ = text;
   advance(::mysql_real_query_start(&answer_, mysql_, text_.data(), text_.size()));
 }
@@ -75,6 +229,7 @@ int Connection::descriptor() const noexcept {
 }
 
 short Connection::events() const noexcept {
+  if (awaits_greeting_) return POLLIN;
   int events = 0;
   if ((waiting_for_ & MYSQL_WAIT_READ) != 0) events |= POLLIN;
   if ((waiting_for_ & MYSQL_WAIT_WRITE) != 0) events |= POLLOUT;
@@ -82,20 +237,58 @@ short Connection::events() const noexcept {
   return static_cast<short>(events);
 }
 
-void Connection::go_on(short ready) {
-  if (!busy()) return;
-  int occurred = 0;
-  if ((ready & (POLLERR | POLLHUP | POLLNVAL)) != 0) {
-    occurred = waiting_for_ & ~MYSQL_WAIT_TIMEOUT;
-  } else {
-    if ((ready & POLLIN) != 0) occurred |= MYSQL_WAIT_READ;
-    if ((ready & POLLOUT) != 0) occurred |= MYSQL_WAIT_WRITE;
-    if ((ready & POLLPRI) != 0) occurred |= MYSQL_WAIT_EXCEPT;
-  }
-  if (occurred == 0 && sql::real_now() >= due_) occurred = MYSQL_WAIT_TIMEOUT;
-  if (occurred == 0) return;
+/// `occurred` is of what it waits for: all of it, or that the time is up.
+void Connection::go_on(int occurred) {
   const NoPipeSignal no_signal{encrypts()};
+  if (operation_ == Operation::connect && encrypts() && !greeted_) {
+    awaits_greeting_ = false;
+    if (occurred == MYSQL_WAIT_TIMEOUT) {
+      greeting_size_ = 0;  // it tries the next address
+    } else if (!may_read_greeting()) {
+      return;
+    }
+  }
   advance(resume(occurred));
+}
+
+/// Looks at the greeting without taking it off the socket, so that the library reads the same. The
+/// library cannot have read it before: it comes back between connecting and reading, since a
+/// connect by TCP that does not block is never finished at once. False: not yet, or never.
+bool Connection::may_read_greeting() {
+  const int own = descriptor();
+  sockaddr_storage peer{};
+  socklen_t length = sizeof peer;
+  // Not connected: the library finds out why.
+  if (::getpeername(own, reinterpret_cast<sockaddr*>(&peer), &length) != 0) return true;
+  std::array<char, 256> bytes{};
+  const ssize_t size = ::recv(own, bytes.data(), bytes.size(), MSG_PEEK | MSG_DONTWAIT);
+  if (size < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) {
+    awaits_greeting_ = true;
+    return false;
+  }
+  if (size <= 0) return true;  // it has hung up
+  const std::size_t had = std::exchange(greeting_size_, static_cast<std::size_t>(size));
+  const Greeting greeting = read_greeting({bytes.data(), greeting_size_});
+  // Woken although nothing came: nothing will.
+  if (greeting == Greeting::incomplete && greeting_size_ > had) {
+    wake_for(own, greeting_size_ + 1);
+    awaits_greeting_ = true;
+    return false;
+  }
+  greeted_ = greeting == Greeting::offers_tls || greeting == Greeting::refuses;
+  if (greeted_) {
+    wake_for(own, 1);
+  } else {
+    refuse_connect();
+  }
+  return greeted_;
+}
+
+void Connection::refuse_connect() {
+  unwind();
+  done();
+  broken_ = true;
+  reply_ = {.results = {}, .refusal = Refusal{.code = tls_not_offered, .message = {}}};
 }
 
 int Connection::resume(int ready) {
@@ -104,8 +297,8 @@ int Connection::resume(int ready) {
       return ::mysql_real_connect_cont(&connect_answer_, mysql_, ready);
     case Operation::query:
       return ::mysql_real_query_cont(&answer_, mysql_, ready);
-    case Operation::store:
-      return ::mysql_store_result_cont(&stored_, mysql_, ready);
+    case Operation::fetch:
+      return ::mysql_fetch_row_cont(&row_, rows_, ready);
     case Operation::next:
       return ::mysql_next_result_cont(&answer_, mysql_, ready);
     case Operation::none:
@@ -135,8 +328,13 @@ int Connection::after_step() {
         fail();
       } else {
         prepare_socket();
-        if (encrypts()) never_block(descriptor());
         connected_ = true;
+        if (encrypts() && ::mysql_get_ssl_cipher(mysql_) == nullptr) {
+          done();
+          refuse_connect();
+          return 0;
+        }
+        if (encrypts()) never_block(descriptor());
         done();
       }
       return 0;
@@ -150,41 +348,77 @@ int Connection::after_step() {
         fail();
         return 0;
       }
-      operation_ = Operation::store;
-      return ::mysql_store_result_start(&stored_, mysql_);
-    case Operation::store:
-      return after_store();
+      return begin_result();
+    case Operation::fetch:
+      return after_row();
     case Operation::none:
       break;
   }
   return 0;
 }
 
-int Connection::after_store() {
-  StatementResult result;
-  if (stored_ != nullptr) {
-    result.columns = ::mysql_num_fields(stored_);
-    while (MYSQL_ROW row = ::mysql_fetch_row(stored_)) {
-      const unsigned long* lengths = ::mysql_fetch_lengths(stored_);
-      auto& values = result.rows.emplace_back(result.columns);
-      for (std::size_t i = 0; i < result.columns; ++i) {
-        if (row[i] != nullptr) values[i].emplace(row[i], lengths[i]);
-      }
-    }
-    ::mysql_free_result(std::exchange(stored_, nullptr));
-  } else if (::mysql_field_count(mysql_) != 0) {
+/// Row by row, so that there is a bound to them.
+int Connection::begin_result() {
+  result_ = {};
+  result_.columns = ::mysql_field_count(mysql_);
+  if (reply_.results.size() >= most_results || result_.columns > most_columns) {
+    refuse_answer();
+    return 0;
+  }
+  if (result_.columns == 0) {
+    result_.affected = ::mysql_affected_rows(mysql_);
+    return end_result();
+  }
+  rows_ = ::mysql_use_result(mysql_);
+  if (rows_ == nullptr) {
     fail();
     return 0;
-  } else {
-    result.affected = ::mysql_affected_rows(mysql_);
   }
-  reply_.results.push_back(std::move(result));
+  operation_ = Operation::fetch;
+  return ::mysql_fetch_row_start(&row_, rows_);
+}
+
+int Connection::after_row() {
+  if (row_ == nullptr) {
+    const bool failed = ::mysql_errno(mysql_) != 0;
+    ::mysql_free_result(std::exchange(rows_, nullptr));
+    if (!failed) return end_result();
+    fail();
+    return 0;
+  }
+  const unsigned long* lengths = ::mysql_fetch_lengths(rows_);
+  auto& values = result_.rows.emplace_back(result_.columns);
+  answer_size_ += sizeof(std::vector<StatementResult::Value>) +
+                  result_.columns * sizeof(StatementResult::Value);
+  for (std::size_t i = 0; i < result_.columns; ++i) {
+    if (row_[i] == nullptr) continue;
+    values[i].emplace(row_[i], lengths[i]);
+    answer_size_ += lengths[i];
+  }
+  if (answer_size_ > largest_answer) {
+    refuse_answer();
+    return 0;
+  }
+  return ::mysql_fetch_row_start(&row_, rows_);
+}
+
+int Connection::end_result() {
+  reply_.results.push_back(std::move(result_));
   if (::mysql_more_results(mysql_) == 0) {
     done();
     return 0;
   }
   operation_ = Operation::next;
   return ::mysql_next_result_start(&answer_, mysql_);
+}
+
+/// What is left of the answer is not read: the connection is of no use.
+void Connection::refuse_answer() {
+  if (const int own = descriptor(); own >= 0) cut(own);
+  if (rows_ != nullptr) ::mysql_free_result(std::exchange(rows_, nullptr));
+  done();
+  broken_ = true;
+  reply_ = {.results = {}, .refusal = Refusal{.code = answer_too_large, .message = {}}};
 }
 
 void Connection::done() noexcept {
@@ -199,20 +433,18 @@ void Connection::fail() {
   if (!connected_ || breaks_connection(*reply_.refusal)) broken_ = true;
 }
 
-Reply Connection::take_reply() { return std::exchange(reply_, {}); }
-
 Reply Connection::finish(LocalTime deadline, const sql::Wakeup& closing) {
   while (busy()) {
     switch (sql::wait_for(descriptor(), events(), std::min(deadline, due_), closing)) {
       case sql::Waited::ready:
-        go_on(POLLERR);
+        go_on(waiting_for_ & ~MYSQL_WAIT_TIMEOUT);
         break;
       case sql::Waited::timed_out:
         if (sql::real_now() < deadline) {
-          go_on(0);
+          go_on(MYSQL_WAIT_TIMEOUT);
           break;
         }
-        broken_ = true;
+        leave_behind();
         throw Error{
             ErrorKind::timeout,
             fmt::format("{} MySQL at {}: timed out",
@@ -223,12 +455,8 @@ Reply Connection::finish(LocalTime deadline, const sql::Wakeup& closing) {
                     fmt::format("connection to MySQL at {} is being closed", settings_.place)};
     }
   }
-  return take_reply();
+  return std::exchange(reply_, {});
 }
-
-bool Connection::encrypted() const noexcept { return ::mysql_get_ssl_cipher(mysql_) != nullptr; }
-
-std::uint64_t Connection::number() const noexcept { return ::mysql_thread_id(mysql_); }
 
 bool Connection::mariadb() const noexcept { return ::mariadb_connection(mysql_) != 0; }
 
@@ -245,6 +473,13 @@ void Connection::prepare_socket() noexcept {
   close_on_exec(own);
   if (encrypts()) limit_blocking(own, settings_.options.sql.connect_timeout / 2);
   prepared_ = own;
+}
+
+void Connection::leave_behind() noexcept {
+  broken_ = true;
+  int unconfirmed = 0;
+  left_behind_ =
+      connected_ && ::ioctl(descriptor(), SIOCOUTQ, &unconfirmed) == 0 && unconfirmed == 0;
 }
 
 /// Brings an operation under way to its end by cutting the connection, so that what the library

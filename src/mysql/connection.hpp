@@ -32,10 +32,15 @@ struct Reply {
   std::optional<Refusal> refusal{};
 };
 
-/// One connection of the client library, used without blocking: an operation is begun, and gone on
-/// with whenever the descriptor is ready. What blocks nevertheless, because the library does: name
-/// resolution, and a TLS handshake, for the connect timeout in whole seconds at most. Local files
-/// are never sent, and passwords never in clear text.
+/// One connection of the client library. An operation is begun, then finished with a deadline and a
+/// wakeup that ends it. What blocks nevertheless, because the library does: name resolution, and a
+/// TLS handshake, for the connect timeout in whole seconds at most. Local files are never sent. An
+/// answer that is far larger than any table of mutexes is refused, so that none can fill the
+/// memory.
+///
+/// Where TLS is required a server that does not offer it is sent nothing: its greeting is looked at
+/// before the library reads it, which would log in all the same. Only a server that is trusted
+/// (see Settings) can ask for the password; to others the library proves that it knows it.
 ///
 /// Threads: one at a time, not always the same.
 class Connection {
@@ -51,68 +56,68 @@ class Connection {
   void begin_connect();
   void begin_query(std::string_view text);
 
-  /// An operation was begun and is not finished.
-  bool busy() const noexcept { return operation_ != Operation::none; }
-
-  int descriptor() const noexcept;
-  short events() const noexcept;  ///< of poll(), that the operation waits for
-
-  /// When the library wants to be called although nothing happened.
-  LocalTime due() const noexcept { return due_; }
-
-  /// Goes on with the operation. `ready` are events of poll(); 0: none, but `due()` may have
-  /// passed.
-  void go_on(short ready);
-
-  /// The outcome of the operation that was finished last.
-  Reply take_reply();
-
   /// Carries an operation that was begun through. Throws `timeout` at the deadline and
   /// `unavailable` when woken, and is broken then; what the server refuses is in the reply.
   Reply finish(LocalTime deadline, const sql::Wakeup& closing);
 
-  /// True where a finished connect is encrypted.
-  bool encrypted() const noexcept;
   bool mariadb() const noexcept;
-
-  /// The number of the connection, as whoever answered the log-in gave it.
-  std::uint64_t number() const noexcept;
 
   /// Looks at an idle connection: false where it was closed or has data that nobody asked for.
   bool alive() const noexcept;
+
+  /// The server has got a statement that it did not answer in time: it may go on with it, whatever
+  /// happens to the connection. One that has not even confirmed what it was sent does not count.
+  bool left_behind() const noexcept { return left_behind_; }
 
   /// It was found to be of no use: closing it says no good-bye.
   void give_up() noexcept { broken_ = true; }
 
  private:
-  enum class Operation { none, connect, query, store, next };
+  enum class Operation { none, connect, query, fetch, next };
 
+  bool busy() const noexcept { return operation_ != Operation::none; }
+  int descriptor() const noexcept;
+  short events() const noexcept;  // of poll(), that the operation waits for
+  void go_on(int occurred);
+  bool may_read_greeting();
+  void refuse_connect();
   void advance(int waiting_for);
   int resume(int ready);
   int after_step();
-  int after_store();
+  int begin_result();
+  int after_row();
+  int end_result();
+  void refuse_answer();
   void done() noexcept;
   void fail();
   void prepare_socket() noexcept;
   void unwind() noexcept;
-  bool encrypts() const noexcept { return settings_.options.tls.mode != TlsMode::off; }
+  void leave_behind() noexcept;
+  bool encrypts() const noexcept { return uses_tls(settings_.options.tls.mode); }
 
   const Settings& settings_;
   const ForkGuard fork_{};
   st_mysql* mysql_ = nullptr;
   Operation operation_ = Operation::none;
-  int waiting_for_ = 0;  // MYSQL_WAIT_...
-  LocalTime due_ = never;
-  int prepared_ = -1;  // the socket that was made ready
+  int waiting_for_ = 0;            // MYSQL_WAIT_...
+  LocalTime due_ = never;          // when the library wants to be called although nothing happened
+  int prepared_ = -1;              // the socket that was made ready
+  bool greeted_ = false;           // the library may read the greeting
+  bool awaits_greeting_ = false;   // connected, and none has come
+  std::size_t greeting_size_ = 0;  // how much of it was there when it was looked at last
   bool connected_ = false;
   bool broken_ = false;
+  bool left_behind_ = false;
   std::string text_{};
   Reply reply_{};
 
   // Where the library puts what a step answers.
   st_mysql* connect_answer_ = nullptr;
   int answer_ = 0;
-  st_mysql_res* stored_ = nullptr;
+  st_mysql_res* rows_ = nullptr;
+  char** row_ = nullptr;
+  StatementResult result_{};
+  std::size_t answer_size_ = 0;  // of all results so far, in memory
 };
 
 }  // namespace simba::mysql

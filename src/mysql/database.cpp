@@ -2,7 +2,6 @@
 
 #include <utility>
 
-#include "mysql/hints/hint_feed.hpp"
 #include "mysql/session.hpp"
 
 namespace simba::mysql {
@@ -17,7 +16,7 @@ std::unique_ptr<sql::Session> MySqlDatabase::connect(LocalTime deadline,
 }
 
 std::unique_ptr<sql::ChangeFeed> MySqlDatabase::make_feed() {
-  return std::make_unique<HintFeed>(server_);
+  return std::make_unique<sql::SilentFeed>();
 }
 
 }  // namespace simba::mysql

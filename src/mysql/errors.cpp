@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include "core/text.hpp"
+
 namespace simba::mysql {
 namespace {
 
@@ -18,13 +20,7 @@ bool has(std::string_view text, std::string_view part) noexcept {
 /// The server's own words, made harmless for a log line.
 std::string shown(const Refusal& refusal) {
   constexpr std::size_t longest = 300;
-  std::string text = refusal.message.substr(0, longest);
-  for (char& c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (byte < 0x20 || byte == 0x7F) c = '?';
-  }
-  if (refusal.message.size() > longest) text += "...";
-  return fmt::format("{} (error {})", text, refusal.code);
+  return fmt::format("{} (error {})", detail::excerpt(refusal.message, longest), refusal.code);
 }
 
 bool is_tls_setting(std::string_view message) noexcept {
@@ -37,6 +33,12 @@ bool is_tls_setting(std::string_view message) noexcept {
 }
 
 Error client_error(const Settings& settings, const Refusal& refusal, Phase phase) {
+  if (refusal.code == answer_too_large) {
+    return Error{phase == Phase::connecting ? ErrorKind::internal : ErrorKind::in_doubt,
+                 fmt::format("MySQL at {} answers with more than any table of mutexes has; is it a "
+                             "MySQL server?",
+                             settings.place)};
+  }
   if (phase != Phase::connecting) {
     return Error{ErrorKind::in_doubt,
                  fmt::format("connection to MySQL at {} lost: {}", settings.place, shown(refusal))};
@@ -50,18 +52,29 @@ Error client_error(const Settings& settings, const Refusal& refusal, Phase phase
               "TLS handshake with MySQL at {} failed: {}; check tls.ca_file, the name in the "
               "server's certificate, and that the server supports TLS",
               settings.place, shown(refusal))};
-    case 2054:  // a user plug-in that we do not allow
+    case tls_not_offered:
+      return Error{
+          ErrorKind::configuration,
+          fmt::format("MySQL at {} does not support TLS, which tls.mode requires; nothing was sent "
+                      "to it",
+                      settings.place)};
+    case 2054:  // ways to authenticate that we do not allow, or do not have
     case 2058:
     case 2059:
     case 2060:
     case 2061:
+    case 5010:
       return Error{
           ErrorKind::authentication,
           fmt::format(
-              "MySQL at {} requires an authentication method of user {} that this client does "
-              "not support: {}; use an account with mysql_native_password, "
-              "client_ed25519 or caching_sha2_password",
-              settings.place, settings.options.user, shown(refusal))};
+              "MySQL at {} requires an authentication method of user {} that {}", settings.place,
+              settings.options.user,
+              settings.trusts_server()
+                  ? "this client does not support; use an account with "
+                    "mysql_native_password, client_ed25519 or caching_sha2_password"
+                  : "may reveal the password to a server that is not verified; set tls.mode "
+                    "to verify, or use an account with mysql_native_password or "
+                    "client_ed25519")};
     default:
       break;
   }
@@ -149,8 +162,7 @@ Meaning meaning_of(const Settings& settings, const Refusal& refusal) {
     case 1203:
     case 1226:
       return {ErrorKind::unavailable,
-              "the server has no connections left; raise its limit, or lower pool_size and "
-              "hint_connections"};
+              "the server has no connections left; raise its limit, or lower pool_size"};
     case statement_binlog:
       return {ErrorKind::unavailable, "retrying with isolation level REPEATABLE READ"};
     case 1064:
@@ -170,13 +182,13 @@ Meaning meaning_of(const Settings& settings, const Refusal& refusal) {
 bool is_surely_not_carried_out(unsigned code, ErrorKind kind, const std::string& advice) noexcept {
   if (kind != ErrorKind::unavailable || !advice.empty()) return true;
   switch (code) {
-    case 1047:          // a Galera node outside its cluster
-    case 1206:          // no room for locks
-    case 1213:          // deadlock
-    case query_killed:  // looked for before the commit
-    case 3024:          // the same, after a time
-    case 3101:          // not certified by the group
-    case 4031:          // idle for too long
+    case 1047:  // a Galera node outside its cluster
+    case 1206:  // no room for locks
+    case 1213:  // deadlock
+    case 1317:  // killed, looked for before the commit
+    case 3024:  // the same, after a time
+    case 3101:  // not certified by the group
+    case 4031:  // idle for too long
       return true;
     default:
       return false;

@@ -21,10 +21,11 @@ enum class Phase {
   changed,   ///< an earlier statement of the same text was carried out
 };
 
-/// The numbers that more than the messages depend on.
+/// The numbers that more than the messages depend on; the first two are our own, among those of the
+/// client library.
+inline constexpr unsigned tls_not_offered = 2998;
+inline constexpr unsigned answer_too_large = 2997;
 inline constexpr unsigned table_missing = 1146;
-inline constexpr unsigned no_right_to_kill = 1095;
-inline constexpr unsigned query_killed = 1317;
 inline constexpr unsigned statement_binlog = 1665;
 
 /// True where the connection is of no use after this refusal.

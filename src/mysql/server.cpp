@@ -4,66 +4,30 @@
 
 #include <fmt/format.h>
 
+#include "simba/core/error.hpp"
+#include "sql/workers/wakeup.hpp"
+
 namespace simba::mysql {
 
 Server::Server(Settings checked, std::shared_ptr<Logger> logger)
-    : settings{std::move(checked)}, log{std::move(logger)}, hints_{settings.hints()} {}
+    : settings{std::move(checked)}, log{std::move(logger)} {}
 
-void Server::no_more_hints(const std::string& why) {
-  if (hints_.exchange(false)) {
-    log->log(LogLevel::info,
-             fmt::format("MySQL at {}: no notifications of releases; waiters poll: {}",
-                         settings.place, why));
-  }
-}
-
-void Server::hints_failed(const std::string& why) {
-  if (!hints_failing_.exchange(true)) {
-    log->log(LogLevel::info, fmt::format("MySQL at {}: no notifications of releases for now: {}",
-                                         settings.place, why));
-  }
-}
-
-void Server::hints_work() {
-  if (hints_failing_ && hints_failing_.exchange(false)) {
-    log->log(LogLevel::info,
-             fmt::format("MySQL at {}: notifications of releases work again", settings.place));
-  }
-}
-
-std::uint64_t Server::session_opened(std::uint64_t connection) {
+void Server::open_place() {
   const std::lock_guard lock{mutex_};
-  sessions_[++last_serial_] = connection;
-  return last_serial_;
-}
-
-void Server::session_closed(std::uint64_t serial) {
-  const std::lock_guard lock{mutex_};
-  sessions_.erase(serial);
-}
-
-std::optional<Server::OpenSession> Server::open_session() const {
-  const std::lock_guard lock{mutex_};
-  if (sessions_.empty()) return std::nullopt;
-  const auto& [serial, connection] = *sessions_.begin();
-  return OpenSession{.serial = serial, .connection = connection};
-}
-
-void Server::connection_waits(std::uint64_t connection, const std::string& mutex) {
-  const std::lock_guard lock{mutex_};
-  if (mutex.empty()) {
-    waiting_.erase(connection);
-  } else {
-    waiting_[connection] = mutex;
+  left_behind_.erase(left_behind_.begin(), left_behind_.upper_bound(sql::real_now()));
+  if (open_ + left_behind_.size() >= settings.pool_size && !left_behind_.empty()) {
+    throw Error{ErrorKind::unavailable,
+                fmt::format("MySQL at {} may still be executing {} statement(s) that were not "
+                            "answered in time; connecting again when they must be over",
+                            settings.place, left_behind_.size())};
   }
+  ++open_;
 }
 
-std::optional<std::uint64_t> Server::waiting_for(const std::string& mutex) const {
+void Server::close_place(LocalTime busy_until) {
   const std::lock_guard lock{mutex_};
-  for (const auto& [connection, name] : waiting_) {
-    if (name == mutex) return connection;
-  }
-  return std::nullopt;
+  --open_;
+  if (busy_until > sql::real_now()) left_behind_.insert(busy_until);
 }
 
 void Server::name_taken(const std::string& mutex, const std::string& message) {

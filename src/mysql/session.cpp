@@ -57,33 +57,37 @@ std::string remedy(bool mariadb, std::string_view collation) {
 
 }  // namespace
 
+MySqlSession::Place::Place(Server& server, const Connection& connection)
+    : server_{server}, connection_{connection} {
+  server_.open_place();
+}
+
+MySqlSession::Place::~Place() {
+  using std::chrono::seconds;
+  const seconds longest = statements::lock_wait(server_.settings.statement_timeout) + seconds{1};
+  server_.close_place(connection_.left_behind() ? sql::real_now() + longest : LocalTime::min());
+}
+
 MySqlSession::MySqlSession(std::shared_ptr<Server> server, LocalTime deadline,
                            const sql::Wakeup& closing)
-    : server_{std::move(server)}, closing_{closing}, connection_{server_->settings} {
+    : server_{std::move(server)},
+      closing_{closing},
+      connection_{server_->settings},
+      place_{*server_, connection_} {
   connect(deadline);
-  const Reply reply = must(statements::set_up(connection_.mariadb(), server_->repeatable_read,
-                                              server_->settings.statement_timeout),
-                           deadline, never_changes);
-  if (server_->hints()) check_number(reply);
+  must(statements::set_up(connection_.mariadb(), server_->repeatable_read,
+                          server_->settings.statement_timeout),
+       deadline, never_changes);
   if (!server_->table_seen) {
     check_table(deadline);
     server_->table_seen = true;
   }
-  if (server_->hints()) lock_session(deadline);
 }
-
-MySqlSession::~MySqlSession() { server_->session_closed(serial_); }
 
 void MySqlSession::connect(LocalTime deadline) {
   connection_.begin_connect();
   const Reply reply = connection_.finish(deadline, closing_);
   if (reply.refusal) refuse(*reply.refusal, Phase::connecting);
-  if (server_->settings.options.tls.mode != TlsMode::off && !connection_.encrypted()) {
-    connection_.give_up();
-    throw Error{ErrorKind::configuration,
-                fmt::format("MySQL at {} does not support TLS, which tls.mode requires",
-                            server_->settings.place)};
-  }
 }
 
 void MySqlSession::check_table(LocalTime deadline) {
@@ -108,29 +112,6 @@ void MySqlSession::make_table(LocalTime deadline) {
   server_->log->log(LogLevel::info,
                     fmt::format("MySQL at {}: created table simba_mutex in database {}",
                                 server_->settings.place, server_->settings.options.database));
-}
-
-/// A proxy counts connections by itself: killing by the server's number would hit a stranger.
-void MySqlSession::check_number(const Reply& reply) {
-  const auto& rows = answer::last(reply).rows;
-  if (rows.empty() || answer::number(rows.front(), 0) != connection_.number()) {
-    server_->no_more_hints("connected through a proxy");
-  }
-}
-
-void MySqlSession::lock_session(LocalTime deadline) {
-  const Reply reply = ask(statements::lock_session(connection_.number()), deadline);
-  if (reply.refusal) {
-    if (to_error(server_->settings, *reply.refusal, Phase::asking).is_transient()) {
-      refuse(*reply.refusal, Phase::asking);
-    }
-    server_->no_more_hints(reply.refusal->message);
-    return;
-  }
-  const auto& rows = answer::last(reply).rows;
-  if (!rows.empty() && answer::number(rows.front(), 0) == 1U) {
-    serial_ = server_->session_opened(connection_.number());
-  }
 }
 
 Reply MySqlSession::ask(std::string_view text, LocalTime deadline) {
@@ -160,27 +141,8 @@ void MySqlSession::refuse(const Refusal& refusal, Phase phase) {
 
 std::vector<Row> MySqlSession::change(Change change, std::span<const Ask> asks,
                                       LocalTime deadline) {
-  waiters_.clear();
-  granted_.clear();
   if (asks.empty()) return {};
-  switch (change) {
-    case Change::acquire: {
-      auto rows = acquire(asks, deadline);
-      for (const Row& row : rows) {
-        const auto mine = [&](const Ask& ask) {
-          return ask.mutex == row.mutex && ask.contender_id == row.owner_id && !row.refused;
-        };
-        if (std::any_of(asks.begin(), asks.end(), mine)) granted_.insert(row.mutex);
-      }
-      return rows;
-    }
-    case Change::release:
-      if (server_->hints()) return release(asks, deadline);
-      break;
-    case Change::guard:
-      break;
-  }
-  return change_rows(change, asks, deadline);
+  return change == Change::acquire ? acquire(asks, deadline) : change_rows(change, asks, deadline);
 }
 
 std::vector<Row> MySqlSession::change_rows(Change change, std::span<const Ask> asks,
@@ -221,18 +183,6 @@ std::vector<Row> MySqlSession::acquire(std::span<const Ask> asks, LocalTime dead
   return rows;
 }
 
-std::vector<Row> MySqlSession::release(std::span<const Ask> asks, LocalTime deadline) {
-  const Reply reply =
-      must(statements::release_with_waiters(asks, server_->settings.options.database), deadline);
-  const StatementResult& result = answer::last(reply);
-  for (const auto& values : result.rows) {
-    if (const auto waiter = answer::number(values, statements::row_columns)) {
-      waiters_.emplace_back(answer::row(values).mutex, *waiter);
-    }
-  }
-  return exactly(answer::rows(result), asks);
-}
-
 Error MySqlSession::name_taken(const std::string& mutex, LocalTime deadline) {
   const Reply reply = must(statements::namesake(mutex), deadline, never_changes);
   std::string other = "another";
@@ -258,43 +208,6 @@ bool MySqlSession::init(const std::string& mutex, LocalTime deadline) {
   const std::span<const std::string> one{&mutex, 1};
   if (exactly(answer::rows(answer::last(reply)), one).empty()) throw name_taken(mutex, deadline);
   return reply.results.front().affected == 1;
-}
-
-void MySqlSession::after(Change change, std::span<const Row> rows) noexcept {
-  if (change == Change::guard || !server_->hints()) return;
-  try {
-    const LocalTime deadline = sql::real_now() + server_->settings.statement_timeout;
-    for (const std::uint64_t waiter : waits_to_end(change, rows)) {
-      if (!connection_.alive()) break;
-      const Reply reply = ask(statements::end_wait(waiter), deadline);
-      if (reply.refusal && reply.refusal->code == no_right_to_kill) {
-        server_->no_more_hints(reply.refusal->message);
-        break;
-      }
-    }
-  } catch (const std::exception&) {  // the waiter finds out by itself
-    connection_.give_up();
-  }
-  waiters_.clear();
-}
-
-/// After a release: those that wait for what is free now. After an acquisition: the wait of our own
-/// process, which would keep another one from being told.
-std::vector<std::uint64_t> MySqlSession::waits_to_end(Change change,
-                                                      std::span<const Row> rows) const {
-  std::vector<std::uint64_t> waits;
-  for (const Row& row : rows) {
-    if (change == Change::acquire) {
-      const auto own = server_->waiting_for(row.mutex);
-      if (own && granted_.contains(row.mutex)) waits.push_back(*own);
-    } else if (row.owner_id.empty()) {
-      const auto found = std::find_if(waiters_.begin(), waiters_.end(), [&](const auto& waiter) {
-        return waiter.first == row.mutex;
-      });
-      if (found != waiters_.end()) waits.push_back(found->second);
-    }
-  }
-  return waits;
 }
 
 }  // namespace simba::mysql

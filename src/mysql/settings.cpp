@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
-#include "simba/core/error.hpp"
+#include "core/checks.hpp"
+#include "core/plain_password.hpp"
+#include "core/text.hpp"
 #include "simba/core/names.hpp"
 #include "simba/engine/contention_options.hpp"
 
@@ -10,56 +12,50 @@ namespace simba::mysql {
 namespace {
 
 constexpr std::size_t longest_socket_path = 107;
-constexpr std::size_t most_hint_connections = 64;
-
-void require(bool holds, const std::string& message) {
-  if (!holds) throw InvalidArgumentError{message};
-}
 
 void check_text(std::string_view name, const std::string& value) {
   check_not_blank(name, value);
-  require(value.find('\0') == std::string::npos,
-          fmt::format("{} must not contain a NUL character", name));
+  detail::check_no_nul(name, value);
 }
 
 void check_tls(const TlsOptions& tls) {
   const bool files = !tls.ca_file.empty() || !tls.certificate_file.empty() || !tls.key_file.empty();
-  require(tls.mode != TlsMode::off || !files,
-          "TLS files are set but tls.mode is off; set tls.mode to verify, or remove the files");
-  require(tls.certificate_file.empty() == tls.key_file.empty(),
-          "tls.certificate_file and tls.key_file must be set together");
-  require(tls.mode != TlsMode::encrypt || tls.ca_file.empty(),
-          "tls.ca_file is set but tls.mode \"encrypt\" checks no certificate; use verify_ca or "
-          "verify");
+  detail::require(
+      uses_tls(tls.mode) || !files,
+      "TLS files are set but tls.mode is off; set tls.mode to verify, or remove the files");
+  detail::check_certificate(tls);
+  detail::require(
+      tls.mode != TlsMode::encrypt || tls.ca_file.empty(),
+      "tls.ca_file is set but tls.mode \"encrypt\" checks no certificate; use verify_ca or "
+      "verify");
 }
 
 const MySqlOptions& checked_options(const MySqlOptions& options) {
   if (options.unix_socket.empty()) {
     check_text("host", options.host);
-    require(options.port != 0, "port must be between 1 and 65535 (got 0)");
+    detail::require(options.port != 0, "port must be between 1 and 65535 (got 0)");
   } else {
     check_text("unix_socket", options.unix_socket);
-    require(options.unix_socket.size() <= longest_socket_path,
-            fmt::format("unix_socket must be at most {} bytes long (got {})", longest_socket_path,
-                        options.unix_socket.size()));
+    detail::require(options.unix_socket.size() <= longest_socket_path,
+                    fmt::format("unix_socket must be at most {} bytes long (got {})",
+                                longest_socket_path, options.unix_socket.size()));
   }
   check_text("user", options.user);
   check_text("database", options.database);
-  require(options.password.reveal().find('\0') == std::string::npos,
-          "password must not contain a NUL character");
-  require(options.hint_connections <= most_hint_connections,
-          fmt::format("hint_connections must be at most {} (got {})", most_hint_connections,
-                      options.hint_connections));
+  detail::check_no_nul("password", options.password.reveal());
+  if (options.unix_socket.empty()) {
+    detail::check_plain_password(options.tls.mode, options.host, options.password);
+  }
   check_tls(options.tls);
-  require(options.unix_socket.empty() || options.tls.mode != TlsMode::verify,
-          "tls.mode must not be verify for a unix_socket, which has no host name; use verify_ca");
+  detail::require(
+      options.unix_socket.empty() || !uses_tls(options.tls.mode),
+      "tls.mode must be off for a unix_socket, which leads to a server on the same host");
   return options;
 }
 
 std::string place_of(const MySqlOptions& options) {
   if (!options.unix_socket.empty()) return options.unix_socket;
-  const bool ipv6 = options.host.find(':') != std::string::npos;
-  return fmt::format("{}{}{}:{}", ipv6 ? "[" : "", options.host, ipv6 ? "]" : "", options.port);
+  return detail::host_text(options.host, options.port);
 }
 
 }  // namespace
@@ -68,6 +64,13 @@ Settings::Settings(const MySqlOptions& checked)
     : options{checked_options(checked)},
       place{place_of(options)},
       statement_timeout{options.sql.statement_timeout.value_or(
-          engine::ContentionPlan{options.sql.contention}.request_timeout)} {}
+          engine::ContentionPlan{options.sql.contention}.request_timeout)},
+      pool_size{options.sql.pool_size.value_or(default_pool_size)} {}
+
+// Without a CA file of its own verify_ca accepts whoever has any certificate of a public CA.
+bool Settings::trusts_server() const noexcept {
+  return !options.unix_socket.empty() || options.tls.mode == TlsMode::verify ||
+         (options.tls.mode == TlsMode::verify_ca && !options.tls.ca_file.empty());
+}
 
 }  // namespace simba::mysql

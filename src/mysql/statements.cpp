@@ -5,8 +5,6 @@
 
 #include <fmt/format.h>
 
-#include "mysql/hints/lock_name.hpp"
-
 namespace simba::mysql::statements {
 namespace {
 
@@ -207,31 +205,29 @@ bool looks_first(Change change, std::span<const Ask> asks) noexcept {
   return change != Change::release && asks.size() > 1;
 }
 
+std::chrono::seconds lock_wait(milliseconds statement_timeout) noexcept {
+  return std::max(std::chrono::seconds{1},
+                  std::chrono::floor<std::chrono::seconds>(statement_timeout / 2));
+}
+
 std::string set_up(bool mariadb, bool repeatable_read, milliseconds statement_timeout) {
-  // The server gives up first, so that the outcome is known; InnoDB counts in seconds.
-  const auto lock_wait = std::max<std::int64_t>(
-      1, std::chrono::floor<std::chrono::seconds>(statement_timeout / 2).count());
   std::string text = fmt::format(
       "SET NAMES utf8mb4;"
       "SET SESSION autocommit=1,sql_mode='STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION',"
-      "innodb_lock_wait_timeout={};"
-      "SET SESSION TRANSACTION ISOLATION LEVEL {}",
-      lock_wait, repeatable_read ? "REPEATABLE READ" : "READ COMMITTED");
+      "innodb_lock_wait_timeout={0},lock_wait_timeout={0};"
+      "SET SESSION TRANSACTION ISOLATION LEVEL {1}",
+      lock_wait(statement_timeout).count(), repeatable_read ? "REPEATABLE READ" : "READ COMMITTED");
   if (mariadb) {
     const auto most = std::max<std::int64_t>(1, statement_timeout.count() * 4 / 5);
     text +=
         fmt::format(";SET SESSION max_statement_time={}.{:03},in_predicate_conversion_threshold=0",
                     most / 1000, most % 1000);
   }
-  return text + ";SELECT CONNECTION_ID()";
+  return text;
 }
 
 std::string_view look_for_table() noexcept {
   return "SELECT mutex,owner_id,acquired_at,ttl_at,transition_at,version FROM simba_mutex LIMIT 0";
-}
-
-std::string lock_session(std::uint64_t connection) {
-  return fmt::format("SELECT GET_LOCK('{}',1)", session_lock_name(connection));
 }
 
 std::string change(Change change, std::span<const Ask> asks) {
@@ -243,19 +239,6 @@ std::string change(Change change, std::span<const Ask> asks) {
   }
   add_change(text, change, asks);
   add_look(text, asks);
-  return to_string(text);
-}
-
-std::string release_with_waiters(std::span<const Ask> asks, std::string_view database) {
-  Text text;
-  add_release(text, asks);
-  add_columns(text);
-  text.push_back(',');
-  add_by_mutex(text, asks, [&](const Ask& ask) {
-    add(text, "IS_USED_LOCK('{}')", lock_name(database, ask.mutex));
-  });
-  add(text, " FROM simba_mutex FORCE INDEX (PRIMARY)");
-  add_where(text, asks);
   return to_string(text);
 }
 
@@ -286,24 +269,6 @@ std::string namesake(const std::string& mutex) {
   add(text, "SELECT mutex,COLLATION(mutex) FROM simba_mutex");
   add_where(text, std::span{&mutex, 1});
   return to_string(text);
-}
-
-std::string end_wait(std::uint64_t connection) { return fmt::format("KILL QUERY {}", connection); }
-
-std::string wait_for_release(std::string_view database, std::string_view mutex,
-                             std::uint64_t session) {
-  return fmt::format(
-      "SELECT IF(IS_USED_LOCK('{0}')=CONNECTION_ID() OR GET_LOCK('{0}',1),"
-      "CASE GET_LOCK('{1}',1) WHEN 0 THEN 0 WHEN 1 THEN 2+RELEASE_LOCK('{1}') ELSE 1 END,2)",
-      lock_name(database, mutex), session_lock_name(session));
-}
-
-std::string wait_no_more(std::string_view database, std::string_view mutex) {
-  return fmt::format("DO RELEASE_LOCK('{}')", lock_name(database, mutex));
-}
-
-std::string_view set_up_waits(bool mariadb) noexcept {
-  return mariadb ? "SET SESSION max_statement_time=0" : "SET SESSION max_execution_time=0";
 }
 
 }  // namespace simba::mysql::statements

@@ -12,7 +12,6 @@
 #include "fuzz/support.hpp"
 #include "mysql/answer.hpp"
 #include "mysql/errors.hpp"
-#include "mysql/hints/lock_name.hpp"
 #include "mysql/settings.hpp"
 #include "simba/core/error.hpp"
 #include "simba/core/secret.hpp"
@@ -97,15 +96,9 @@ void check_errors(std::string_view text) {
         "an error is one line");
 }
 
-void check_lock_name(std::string_view mutex) {
-  const std::string name = lock_name("simba", mutex);
-  check(name.size() <= 64 && fuzz::prints(name), "the name of a lock is one that servers take");
-}
-
 void run(std::string_view text) {
   check_rows(result_of(text));
   check_errors(text);
-  check_lock_name(text);
 }
 
 }  // namespace

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -21,20 +20,17 @@ struct MySqlOptions {
   std::uint16_t port = 3306;
   std::string unix_socket{};  ///< a path, used instead of host and port
   std::string user{};         ///< needs SELECT, INSERT and UPDATE on table `simba_mutex`
-  Secret password{};          ///< never sent in clear text
+  /// Sent itself only to a server that is verified (`tls.mode` verify, or verify_ca with a
+  /// `ca_file`) or on a Unix socket. To others it is proven; accounts whose authentication method
+  /// cannot do that, such as caching_sha2_password, are refused.
+  Secret password{};
   std::string database{};
 
-  /// There is no fallback to an unencrypted connection. An empty `ca_file` means
+  /// A server that does not offer TLS is sent nothing if TLS is required. An empty `ca_file` means
   /// /etc/ssl/certs/ca-certificates.crt. If the server stops responding during the TLS handshake,
-  /// the connecting thread is blocked for the connect timeout, rounded up to seconds.
+  /// the connecting thread is blocked for the connect timeout, rounded up to seconds. Must be off
+  /// with `unix_socket`.
   TlsOptions tls{};
-
-  /// For how many mutexes at a time a connection waits inside the server, so that a release by
-  /// another process reaches the waiter immediately; the other mutexes are polled. Zero disables
-  /// it. All processes should use the same account, because otherwise one may not be allowed to end
-  /// the wait of another; releases by the JVM library, and across nodes of a Galera cluster, are
-  /// noticed by polling only. At most 64.
-  std::size_t hint_connections = 2;
 
   sql::SqlOptions sql{};
 };
@@ -44,7 +40,8 @@ struct MySqlOptions {
 ///
 /// Creating it does not connect. That happens at the first request, so a server that is down is
 /// handled like one that goes down later, and is reconnected automatically. It uses at most
-/// `sql.pool_size` + `hint_connections` connections.
+/// `sql.pool_size` connections. A release by another process is noticed at the next look, each
+/// `sql.poll_interval`.
 ///
 /// Names are compared byte by byte. A table with another collation rejects the second of two names
 /// that it considers equal; before MySQL 8.0.17 these always include names that differ only in

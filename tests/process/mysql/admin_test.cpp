@@ -1,5 +1,7 @@
 // What the admin of a MySQL store finds wrong.
+#include <algorithm>
 #include <string>
+#include <thread>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -43,6 +45,34 @@ TEST_F(MySqlAdmin, TellsVersionAndTime) {
 TEST_F(MySqlAdmin, TellsThatTheTableIsMissing) {
   EXPECT_THAT(problems(examine(own)),
               ElementsAre(testing::AllOf(HasSubstr(own.database), HasSubstr("run simba init"))));
+}
+
+TEST_F(MySqlAdmin, WarnsOfAVersionThatTheJvmLibraryWillNotReadForLong) {
+  init();
+  const auto version = [&](const std::string& value) {
+    console.run("REPLACE INTO simba_mutex VALUES ('m',0,0,0,''," + value + ")");
+    return warnings(examine(own));
+  };
+  EXPECT_THAT(version("1073741823"), testing::Not(Contains(HasSubstr("JVM library"))));
+  EXPECT_THAT(version("1073741824"), Contains(HasSubstr("in 12427 days")));
+  EXPECT_THAT(version("2147483648"), Contains(HasSubstr("cannot read this one any more")));
+}
+
+TEST_F(MySqlAdmin, NamesASessionThatKeepsARowLocked) {
+  init();
+  console.run("INSERT INTO simba_mutex VALUES ('m',0,0,0,'',1)");
+  EXPECT_THAT(warnings(examine(own)), testing::Not(Contains(HasSubstr("row locks"))));
+  Console stopped{own};  // as a JVM waiter between UPDATE and COMMIT
+  stopped.run("BEGIN; UPDATE simba_mutex SET version=version+1 WHERE mutex='m'");
+  const std::string number = stopped.value("SELECT CONNECTION_ID()");
+  EXPECT_TRUE(support::eventually([&] {
+    // InnoDB answers with what it found last where it was asked less than 100 ms ago.
+    std::this_thread::sleep_for(200ms);
+    const auto found = warnings(examine(own));
+    return std::any_of(found.begin(), found.end(), [&](const std::string& text) {
+      return text.find("KILL " + number) != std::string::npos;
+    });
+  }));
 }
 
 TEST_F(MySqlAdmin, NamesTheRightsThatAreMissing) {

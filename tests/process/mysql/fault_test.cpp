@@ -61,6 +61,30 @@ TEST_P(MySqlFault, AServerThatFallsSilentIsATimeOutAndNothingWaitsForItAfterward
   EXPECT_LT(time.now(), scaled(400ms));
 }
 
+TEST_P(MySqlFault, AStatementLeftBehindTakesAConnectionOfThePoolUntilItMustBeOver) {
+  options.sql.pool_size = 1;
+  options.sql.statement_timeout = 200ms;
+  client = std::make_unique<Client>(options);
+  session = client->connect();
+  proxy.black_hole();
+  const LocalTime begun = sql::real_now();
+  EXPECT_EQ(change_error(100ms).kind(), ErrorKind::timeout);
+  session.reset();
+  proxy.mend();
+  const Error error = error_of([&] { client->connect(); });
+  EXPECT_EQ(error.kind(), ErrorKind::unavailable);
+  EXPECT_THAT(error.what(), ::testing::HasSubstr("may still be executing 1 statement"));
+  EXPECT_TRUE(support::within(5s, [&] {
+    try {
+      session = client->connect();
+      return true;
+    } catch (const Error&) {
+      return false;
+    }
+  }));
+  EXPECT_GE(sql::real_now() - begun, 2s) << "a second for the lock, and one more";
+}
+
 TEST_P(MySqlFault, AServerThatDoesNotAnswerAConnectIsATimeOut) {
   proxy.black_hole();
   const ServedTime time;
@@ -97,18 +121,6 @@ TEST_P(MySqlFault, ARequestCutInTheMiddleIsInDoubtToo) {
 TEST_P(MySqlFault, AnIdleSessionThatWasResetIsFoundOut) {
   proxy.reset_all();
   EXPECT_TRUE(support::within(2s, [&] { return !session->usable(); }));
-}
-
-TEST_P(MySqlFault, AFeedOnASilentServerKeepsItsTimes) {
-  auto feed = client->database.make_feed();
-  const sql::Wakeup wakeup;
-  feed->wait({mutex}, sql::real_now() + 100ms, wakeup);
-  proxy.black_hole();
-  EXPECT_LT(ServedTime::taken_by([&] {
-              feed->wait({mutex, mutex + "-2"}, sql::real_now() + 100ms, wakeup);
-            }),
-            scaled(300ms));
-  EXPECT_LT(ServedTime::taken_by([&] { feed.reset(); }), scaled(200ms));
 }
 
 INSTANTIATE_TEST_SUITE_P(Modes, MySqlFault, ::testing::Values(TlsMode::off, TlsMode::encrypt),

@@ -1,3 +1,5 @@
+#include <sys/resource.h>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -45,6 +47,7 @@ TEST(MySqlRefusal, AServerThatIsNotThereIsUnavailable) {
   EXPECT_EQ(connect_error(options).kind(), ErrorKind::unavailable);
   options = shared();
   options.host = "no-such-host.invalid";
+  options.tls.mode = TlsMode::off;
   EXPECT_EQ(connect_error(options).kind(), ErrorKind::unavailable);
 }
 
@@ -152,6 +155,24 @@ TEST(MySqlRefusal, WhatTheServerAnswersIsNotBelieved) {
     EXPECT_EQ(error.kind(), ErrorKind::internal) << error.what();
   }
   EXPECT_TRUE(session->usable());
+}
+
+TEST(MySqlRefusal, AnAnswerWithoutEndIsRefusedBeforeItFillsTheMemory) {
+  const Settings settings{shared()};
+  Connection connection{settings};
+  const sql::Wakeup never_raised;
+  connection.begin_connect();
+  ASSERT_FALSE(connection.finish(soon(), never_raised).refusal);
+  connection.begin_query("SELECT REPEAT('x',1000) FROM seq_1_to_100000000");
+  const Reply reply = connection.finish(sql::real_now() + 60s, never_raised);
+  ASSERT_TRUE(reply.refusal);
+  EXPECT_FALSE(connection.alive());
+  const Error error = to_error(settings, *reply.refusal, Phase::asking);
+  EXPECT_EQ(error.kind(), ErrorKind::in_doubt);
+  EXPECT_THAT(error.what(), HasSubstr("more than any table of mutexes has"));
+  rusage usage{};
+  ::getrusage(RUSAGE_SELF, &usage);
+  EXPECT_LT(usage.ru_maxrss, 600'000) << "in KB";
 }
 
 TEST(MySqlRefusal, AReadOnlyServerIsUnavailableAndSaysSo) {

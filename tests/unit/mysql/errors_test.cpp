@@ -70,7 +70,7 @@ TEST(MySqlErrors, ATlsErrorIsASettingOrAnOutage) {
 TEST(MySqlErrors, WhatTheServerSaysIsMadeHarmlessForALog) {
   const Error error =
       to_error(settings(), {1205, "a\nb\x1b[31m" + std::string(5'000, 'y')}, Phase::asking);
-  EXPECT_THAT(error.what(), HasSubstr("a?b?[31m"));
+  EXPECT_THAT(error.what(), HasSubstr("a\\x0ab\\x1b[31m"));
   EXPECT_LT(std::string{error.what()}.size(), 600U);
   EXPECT_THAT(error.what(), Not(HasSubstr("geheim")));
 }

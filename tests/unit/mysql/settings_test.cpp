@@ -37,7 +37,6 @@ std::string refusal(const std::function<void(MySqlOptions&)>& spoil) {
 TEST(MySqlSettings, TheDefaultsAreGoodWithAUserAndADatabase) {
   const Settings settings{good_options()};
   EXPECT_EQ(settings.place, "127.0.0.1:3306");
-  EXPECT_TRUE(settings.hints());
   EXPECT_GT(settings.statement_timeout, 0ms);
 }
 
@@ -60,8 +59,6 @@ TEST(MySqlSettings, AValueOutOfBoundsIsRefusedByName) {
               HasSubstr("password must not contain a NUL"));
   EXPECT_THAT(refusal([](auto& o) { o.unix_socket = std::string(108, 'x'); }),
               HasSubstr("unix_socket must be at most 107 bytes long (got 108)"));
-  EXPECT_THAT(refusal([](auto& o) { o.hint_connections = 65; }),
-              HasSubstr("hint_connections must be at most 64 (got 65)"));
   EXPECT_THAT(refusal([](auto& o) { o.sql.contention.ttl = 0ms; }), HasSubstr("ttl"));
 }
 
@@ -78,10 +75,41 @@ TEST(MySqlSettings, TlsOptionsThatContradictEachOtherAreRefused) {
               }),
               HasSubstr("checks no certificate"));
   EXPECT_THAT(refusal([](auto& o) {
-                o.tls.mode = TlsMode::verify;
+                o.tls.mode = TlsMode::verify_ca;
                 o.unix_socket = "/run/socket";
               }),
-              HasSubstr("no host name"));
+              HasSubstr("tls.mode must be off for a unix_socket"));
+}
+
+TEST(MySqlSettings, APasswordGoesToAnotherHostWithoutTlsOnlyIfThatIsAskedFor) {
+  const auto remote = [](auto& o) {
+    o.host = "db.example";
+    o.password = Secret{"hunter2"};
+  };
+  EXPECT_THAT(refusal(remote), HasSubstr("db.example; set tls.mode to verify, or to off"));
+  MySqlOptions options = good_options();
+  remote(options);
+  options.tls.mode = TlsMode::off;
+  EXPECT_NO_THROW(Settings{options});
+  options.tls.mode = TlsMode::unset;
+  options.unix_socket = "run/socket";
+  EXPECT_NO_THROW(Settings{options});
+}
+
+TEST(MySqlSettings, AServerIsTrustedByItsCertificateOrThePathOfItsSocket) {
+  const auto trusts = [](TlsMode mode, const char* ca_file, const char* socket) {
+    MySqlOptions options = good_options();
+    options.tls.mode = mode;
+    options.tls.ca_file = ca_file;
+    options.unix_socket = socket;
+    return Settings{options}.trusts_server();
+  };
+  EXPECT_TRUE(trusts(TlsMode::verify, "", ""));
+  EXPECT_TRUE(trusts(TlsMode::verify_ca, "ca.crt", ""));
+  EXPECT_TRUE(trusts(TlsMode::off, "", "/run/socket"));
+  EXPECT_FALSE(trusts(TlsMode::verify_ca, "", "")) << "any certificate of a public CA will do";
+  EXPECT_FALSE(trusts(TlsMode::encrypt, "", ""));
+  EXPECT_FALSE(trusts(TlsMode::off, "", ""));
 }
 
 TEST(MySqlFactory, RefusesOptionsOutOfBoundsWithoutConnecting) {

@@ -6,8 +6,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "mysql/hints/lock_name.hpp"
-
 namespace simba::mysql {
 namespace {
 
@@ -25,13 +23,9 @@ const std::vector<Ask> hostile{{.mutex = "a'b\"c\\; -- ",
                                 .version = {}}};
 
 TEST(MySqlStatements, HoldNoNameOrIdInTheClear) {
-  std::vector<std::string> texts{statements::insert_and_acquire(hostile),
-                                 statements::init(hostile[0].mutex),
-                                 statements::namesake(hostile[0].mutex),
-                                 statements::release_with_waiters(hostile, "d'b"),
-                                 statements::wait_for_release("d'b", "m'x", 7),
-                                 statements::wait_no_more("d'b", "m'x"),
-                                 statements::look(std::vector{hostile[0].mutex})};
+  std::vector<std::string> texts{
+      statements::insert_and_acquire(hostile), statements::init(hostile[0].mutex),
+      statements::namesake(hostile[0].mutex), statements::look(std::vector{hostile[0].mutex})};
   for (const Change change : {Change::acquire, Change::guard, Change::release}) {
     texts.push_back(statements::change(change, hostile));
   }
@@ -77,19 +71,13 @@ TEST(MySqlStatements, ABatchGivesEachMutexItsOwnOwnerAndToken) {
 }
 
 TEST(MySqlStatements, TheLockWaitIsHalfTheStatementTimeOutAndASecondAtLeast) {
-  EXPECT_THAT(statements::set_up(false, false, 5s), HasSubstr("innodb_lock_wait_timeout=2;"));
-  EXPECT_THAT(statements::set_up(false, false, 10ms), HasSubstr("innodb_lock_wait_timeout=1;"));
+  EXPECT_THAT(statements::set_up(false, false, 5s),
+              HasSubstr("innodb_lock_wait_timeout=2,lock_wait_timeout=2;"));
+  EXPECT_THAT(statements::set_up(false, false, 10ms),
+              HasSubstr("innodb_lock_wait_timeout=1,lock_wait_timeout=1;"));
   EXPECT_THAT(statements::set_up(true, false, 50ms), HasSubstr("max_statement_time=0.040"));
   EXPECT_THAT(statements::set_up(false, true, 5s), HasSubstr("REPEATABLE READ"));
   EXPECT_THAT(statements::set_up(false, false, 5s), Not(HasSubstr("max_statement_time")));
-}
-
-TEST(MySqlLockName, IsShortAndDiffersByDatabaseAndMutex) {
-  EXPECT_EQ(lock_name("", "").size(), 22U);
-  EXPECT_EQ(lock_name("db", std::string(66, 'x')).size(), 22U);
-  EXPECT_EQ(lock_name("db", "m"), lock_name("db", "m"));
-  EXPECT_NE(lock_name("db", "m"), lock_name("db", "M"));
-  EXPECT_NE(lock_name("db", "m"), lock_name("d", "bm"));
 }
 
 }  // namespace

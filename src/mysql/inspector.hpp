@@ -33,6 +33,8 @@ class MySqlInspector final : public sql::TableInspector {
   void check_rights(std::vector<engine::Finding>& findings);
   void check_table(std::vector<engine::Finding>& findings);
   void check_names(const Values& column, std::vector<engine::Finding>& findings);
+  void check_versions(std::vector<engine::Finding>& findings);
+  void check_sessions(std::vector<engine::Finding>& findings);
 
   // constant after construction
   const Settings settings_;

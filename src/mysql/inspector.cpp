@@ -1,13 +1,13 @@
-#include "mysql/admin/table_inspector.hpp"
+#include "mysql/inspector.hpp"
 
 #include <array>
-#include <charconv>
 #include <cstdint>
 #include <optional>
 #include <utility>
 
 #include <fmt/format.h>
 
+#include "core/text.hpp"
 #include "mysql/answer.hpp"
 #include "mysql/statements.hpp"
 #include "simba/core/error.hpp"
@@ -22,7 +22,7 @@ using sql::warning;
 
 constexpr std::string_view facts =
     "SELECT VERSION(),"
-    "TIMESTAMPDIFF(MICROSECOND,'1970-01-01 00:00:00',UTC_TIMESTAMP(3)) DIV 1000,CONNECTION_ID()";
+    "TIMESTAMPDIFF(MICROSECOND,'1970-01-01 00:00:00',UTC_TIMESTAMP(3)) DIV 1000";
 
 constexpr std::string_view settings_query =
     "SELECT @@innodb_flush_log_at_trx_commit,@@log_bin,@@sync_binlog,@@read_only";
@@ -36,6 +36,17 @@ constexpr std::string_view engine_of_table =
     "SELECT engine FROM information_schema.tables "
     "WHERE table_schema=DATABASE() AND table_name='simba_mutex'";
 
+/// What the JVM library can read of a version, a Java int.
+constexpr std::uint64_t largest_jvm_version = 2'147'483'647;
+
+/// Sessions that hold row locks and do nothing, for longer than any statement of ours takes.
+constexpr std::string_view idle_with_locks =
+    "SELECT p.id,p.user,p.host,TIMESTAMPDIFF(SECOND,t.trx_started,NOW()) "
+    "FROM information_schema.innodb_trx t "
+    "JOIN information_schema.processlist p ON p.id=t.trx_mysql_thread_id "
+    "WHERE t.trx_rows_locked>0 AND p.command='Sleep' AND p.db=DATABASE() "
+    "AND t.trx_started<NOW()-INTERVAL 2 SECOND ORDER BY t.trx_started LIMIT 5";
+
 /// Each fails where the right is missing, and changes nothing.
 constexpr std::array<std::string_view, 4> tries{
     "SELECT mutex,owner_id,acquired_at,ttl_at,transition_at,version FROM simba_mutex LIMIT 0",
@@ -44,19 +55,6 @@ constexpr std::array<std::string_view, 4> tries{
     "UPDATE simba_mutex SET version=version,owner_id=owner_id,acquired_at=acquired_at,"
     "ttl_at=ttl_at,transition_at=transition_at WHERE 1=0",
     "SELECT mutex FROM simba_mutex FORCE INDEX (PRIMARY) LIMIT 0"};
-
-/// "10.11.19-MariaDB" -> {10, 11, 19}.
-std::array<unsigned, 3> version_of(std::string_view text) {
-  std::array<unsigned, 3> version{};
-  const char* at = text.data();
-  const char* const end = text.data() + text.size();
-  for (unsigned& part : version) {
-    const auto [stop, error] = std::from_chars(at, end, part);
-    if (error != std::errc{} || stop == end || *stop != '.') break;
-    at = stop + 1;
-  }
-  return version;
-}
 
 std::string text(const std::vector<StatementResult::Value>& values, std::size_t column) {
   return column < values.size() ? values[column].value_or("") : "";
@@ -83,12 +81,6 @@ void MySqlInspector::connect() {
   connection_ = std::make_unique<Connection>(settings_);
   connection_->begin_connect();
   Reply reply = connection_->finish(sql::real_now() + connect_timeout_, never_raised_);
-  if (!reply.refusal && settings_.options.tls.mode != TlsMode::off && !connection_->encrypted()) {
-    connection_.reset();
-    throw Error{
-        ErrorKind::configuration,
-        fmt::format("MySQL at {} does not support TLS, which tls.mode requires", settings_.place)};
-  }
   if (!reply.refusal) {
     connection_->begin_query(
         statements::set_up(connection_->mariadb(), false, settings_.statement_timeout));
@@ -140,6 +132,8 @@ engine::StoreReport MySqlInspector::examine() {
   }
   check_rights(report.findings);
   check_table(report.findings);
+  check_versions(report.findings);
+  check_sessions(report.findings);
   return report;
 }
 
@@ -155,15 +149,10 @@ void MySqlInspector::check_version(engine::StoreReport& report) {
   }
   const std::array<unsigned, 3> least =
       mariadb ? std::array<unsigned, 3>{10, 3, 18} : std::array<unsigned, 3>{5, 7, 0};
-  if (version_of(full) < least) {
+  if (detail::parse_version(full) < least) {
     report.findings.push_back(problem(fmt::format("{} is too old; use {} or later", report.server,
                                                   mariadb ? "MariaDB 10.3.18" : "MySQL 5.7"),
                                       ErrorKind::unsupported));
-  }
-  if (settings_.hints() && answer::number(rows.front(), 2) != connection_->number()) {
-    report.findings.push_back(
-        note("connected through a proxy, so waiters are not notified of releases and poll every "
-             "poll_interval"));
   }
 }
 
@@ -244,6 +233,42 @@ void MySqlInspector::check_names(const Values& column, std::vector<Finding>& fin
         warning(fmt::format("table simba_mutex has collation {}: of two names that it considers "
                             "equal, such as \"a\" and \"A\", the second is rejected; {}",
                             collation, remedy)));
+  }
+}
+
+void MySqlInspector::check_versions(std::vector<Finding>& findings) {
+  const Reply reply = ask(
+      fmt::format("SELECT mutex,version FROM simba_mutex WHERE version>{} ORDER BY version DESC "
+                  "LIMIT 1",
+                  largest_jvm_version / 2));
+  if (reply.refusal) return;  // no right, or no such column, which has been said
+  const auto& rows = answer::last(reply).rows;
+  const auto version = rows.empty() ? std::nullopt : answer::number(rows.front(), 1);
+  if (!version) return;
+  constexpr std::uint64_t seconds_a_day = 86'400;
+  const std::string when = *version > largest_jvm_version
+                               ? "it cannot read this one any more"
+                               : fmt::format("at one change a second that is in {} days",
+                                             (largest_jvm_version - *version) / seconds_a_day);
+  findings.push_back(warning(
+      fmt::format("mutex \"{}\" has version {}; the JVM library reads versions up to {} only: {}. "
+                  "If it shares this mutex, move its users to another name before that",
+                  text(rows.front(), 0), *version, largest_jvm_version, when)));
+}
+
+void MySqlInspector::check_sessions(std::vector<Finding>& findings) {
+  const Reply reply = ask(idle_with_locks);
+  if (reply.refusal) {
+    findings.push_back(note(
+        "cannot look for sessions that hold row locks; grant PROCESS to this user to see them"));
+    return;
+  }
+  for (const Values& row : answer::last(reply).rows) {
+    findings.push_back(warning(fmt::format(
+        "session {} of user {} at {} has held row locks in an open transaction for {} s; if they "
+        "are "
+        "on simba_mutex, nobody can acquire or renew these mutexes. To end it, run: KILL {}",
+        text(row, 0), text(row, 1), text(row, 2), text(row, 3), text(row, 0))));
   }
 }
 

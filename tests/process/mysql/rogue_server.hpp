@@ -1,0 +1,202 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <openssl/bio.h>
+#include <openssl/evp.h>
+#include <openssl/pem.h>
+#include <openssl/rsa.h>
+#include <openssl/x509.h>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+#include <asio.hpp>
+#include <asio/ssl.hpp>
+
+namespace simba::mysql::test {
+
+/// Plays a MySQL server to one client, to get hold of its password: greets it, with or without
+/// TLS (its certificate is signed by nobody), then asks for the password by another way to
+/// authenticate, with an RSA key of its own where the client encrypts it. Without such a way it
+/// lets the client in and answers the first statement without end.
+class RogueServer {
+ public:
+  enum class Tls { none, own_certificate };
+
+  /// `plugin` is what it asks for, `preferred` what it greets with.
+  RogueServer(Tls tls, std::string plugin, std::string preferred = "mysql_native_password")
+      : tls_{tls}, plugin_{std::move(plugin)}, preferred_{std::move(preferred)} {
+    thread_ = std::thread{[this] {
+      asio::error_code ended;
+      asio::ip::tcp::socket client = acceptor_.accept(ended);
+      if (ended) return;
+      try {
+        play(client);
+      } catch (const std::exception&) {  // the client has hung up
+      }
+    }};
+  }
+
+  ~RogueServer() { wait(); }
+  RogueServer(const RogueServer&) = delete;
+  RogueServer& operator=(const RogueServer&) = delete;
+
+  std::uint16_t port() const { return port_; }
+
+  /// What the client sent in all, without the encryption. It must have hung up.
+  const std::string& heard() {
+    wait();
+    return heard_;
+  }
+  /// The password, or nothing.
+  const std::string& stolen() {
+    wait();
+    return stolen_;
+  }
+
+ private:
+  static constexpr std::string_view nonce = "abcdefghijklmnopqrst";
+  template <auto Free>
+  struct Deleter {
+    template <typename T>
+    void operator()(T* object) const {
+      Free(object);
+    }
+  };
+  using Key = std::unique_ptr<EVP_PKEY, Deleter<EVP_PKEY_free>>;
+
+  void wait() {
+    if (!thread_.joinable()) return;
+    asio::error_code ignored;  // for the case that no client came
+    asio::ip::tcp::socket nobody{context_};
+    nobody.connect({asio::ip::address_v4::loopback(), port_}, ignored);
+    nobody.close(ignored);
+    thread_.join();
+  }
+
+  void play(asio::ip::tcp::socket& socket) {
+    say(socket, 0, greeting());
+    if (tls_ == Tls::none) {
+      rob(socket);
+      return;
+    }
+    hear(socket);  // the wish to encrypt
+    asio::ssl::context context{asio::ssl::context::tls_server};
+    ::SSL_CTX_use_PrivateKey(context.native_handle(), key_.get());
+    const std::unique_ptr<X509, Deleter<X509_free>> certificate = own_certificate();
+    ::SSL_CTX_use_certificate(context.native_handle(), certificate.get());
+    asio::ssl::stream<asio::ip::tcp::socket&> stream{socket, context};
+    stream.handshake(asio::ssl::stream_base::server);
+    rob(stream);
+  }
+
+  template <typename Stream>
+  void rob(Stream& stream) {
+    hear(stream);  // the log-in
+    say(stream, next(), '\xFE' + plugin_ + '\0' + std::string{nonce} + '\0');
+    std::string reply = hear(stream);
+    if (plugin_ == "caching_sha2_password" && reply.size() == 32) {
+      say(stream, next(), "\x01\x04");  // I do not know you: the password itself, please
+      reply = hear(stream);
+    }
+    if (reply == "\x01" || reply == "\x02") {  // what key to encrypt it with?
+      say(stream, next(), '\x01' + public_key());
+      stolen_ = decrypted(hear(stream));
+    } else if (reply.ends_with('\0')) {
+      stolen_ = reply.substr(0, reply.size() - 1);
+    }
+    say(stream, next(), "\xFF\x15\x04#28000denied");
+  }
+
+  std::string greeting() const {
+    using namespace std::string_literals;
+    // long flags, 4.1, transactions, its log-in; with plugins
+    const unsigned capabilities = 0x0008A205U | (tls_ == Tls::none ? 0U : 0x0800U);
+    std::string text = "\x0A"s + "5.7.99-rogue" + '\0' + "\x07\0\0\0"s;
+    text += std::string{nonce.substr(0, 8)} + '\0';
+    text += static_cast<char>(capabilities & 0xFFU);
+    text += static_cast<char>(capabilities >> 8U & 0xFFU);
+    text += "\x2D\x02\0"s;
+    text += static_cast<char>(capabilities >> 16U & 0xFFU);
+    text += "\0\x15"s + std::string(10, '\0') + std::string{nonce.substr(8)} + '\0';
+    return text + preferred_ + '\0';
+  }
+
+  template <typename Stream>
+  static void say(Stream& stream, std::uint8_t number, std::string_view payload) {
+    std::string packet{static_cast<char>(payload.size() & 0xFFU),
+                       static_cast<char>(payload.size() >> 8U), '\0', static_cast<char>(number)};
+    packet += payload;
+    asio::write(stream, asio::buffer(packet));
+  }
+
+  template <typename Stream>
+  std::string hear(Stream& stream) {
+    std::array<unsigned char, 4> head{};
+    asio::read(stream, asio::buffer(head));
+    std::string payload(head[0] + head[1] * 256U, '\0');
+    asio::read(stream, asio::buffer(payload));
+    heard_ += payload;
+    last_ = head[3];
+    return payload;
+  }
+
+  std::uint8_t next() const { return static_cast<std::uint8_t>(last_ + 1); }
+
+  std::string public_key() const {
+    const std::unique_ptr<BIO, Deleter<BIO_free>> text{::BIO_new(::BIO_s_mem())};
+    ::PEM_write_bio_PUBKEY(text.get(), key_.get());
+    const char* data = nullptr;
+    const long size = ::BIO_get_mem_data(text.get(), &data);
+    return {data, static_cast<std::size_t>(size)};
+  }
+
+  std::string decrypted(const std::string& secret) const {
+    const std::unique_ptr<EVP_PKEY_CTX, Deleter<EVP_PKEY_CTX_free>> context{
+        ::EVP_PKEY_CTX_new(key_.get(), nullptr)};
+    ::EVP_PKEY_decrypt_init(context.get());
+    ::EVP_PKEY_CTX_set_rsa_padding(context.get(), RSA_PKCS1_OAEP_PADDING);
+    std::vector<unsigned char> text(1'024);
+    std::size_t size = text.size();
+    if (::EVP_PKEY_decrypt(context.get(), text.data(), &size,
+                           reinterpret_cast<const unsigned char*>(secret.data()),
+                           secret.size()) <= 0) {
+      return {};
+    }
+    std::string password;
+    for (std::size_t i = 0; i + 1 < size; ++i) {
+      password += static_cast<char>(text[i] ^ static_cast<unsigned char>(nonce[i % nonce.size()]));
+    }
+    return password;
+  }
+
+  std::unique_ptr<X509, Deleter<X509_free>> own_certificate() const {
+    std::unique_ptr<X509, Deleter<X509_free>> certificate{::X509_new()};
+    ::X509_gmtime_adj(X509_getm_notBefore(certificate.get()), -3'600);
+    ::X509_gmtime_adj(X509_getm_notAfter(certificate.get()), 3'600);
+    ::X509_set_pubkey(certificate.get(), key_.get());
+    ::X509_sign(certificate.get(), key_.get(), ::EVP_sha256());
+    return certificate;
+  }
+
+  const Tls tls_;
+  const std::string plugin_;
+  const std::string preferred_;
+  const Key key_{EVP_RSA_gen(2048)};
+  asio::io_context context_;
+  asio::ip::tcp::acceptor acceptor_{context_, {asio::ip::address_v4::loopback(), 0}};
+  const std::uint16_t port_ = acceptor_.local_endpoint().port();
+
+  // of the thread, until it is joined
+  std::string heard_;
+  std::string stolen_;
+  std::uint8_t last_ = 0;
+
+  std::thread thread_;
+};
+
+}  // namespace simba::mysql::test

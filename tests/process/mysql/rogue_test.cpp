@@ -1,0 +1,92 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "process/mysql/console.hpp"
+#include "process/mysql/rogue_server.hpp"
+
+// Servers that are not what they say, and are after the password.
+namespace simba::mysql::test {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+constexpr const char* password = "the-password-4711";
+
+MySqlOptions options_for(const RogueServer& rogue, TlsMode mode) {
+  MySqlOptions options;
+  options.port = rogue.port();
+  options.user = "simba";
+  options.password = Secret{password};
+  options.database = "simba";
+  options.tls.mode = mode;
+  return options;
+}
+
+Error rogue_error(const MySqlOptions& options) {
+  Client client{options};
+  return error_of([&] { client.connect(); });
+}
+
+class MySqlRogue : public ::testing::TestWithParam<const char*> {};
+
+TEST_P(MySqlRogue, OneThatOffersNoTlsHearsNothingWhereTlsIsRequired) {
+  for (const TlsMode mode : {TlsMode::encrypt, TlsMode::verify_ca, TlsMode::verify}) {
+    RogueServer rogue{RogueServer::Tls::none, GetParam()};
+    const Error error = rogue_error(options_for(rogue, mode));
+    EXPECT_EQ(rogue.stolen(), "");
+    EXPECT_EQ(rogue.heard(), "");
+    EXPECT_EQ(error.kind(), ErrorKind::configuration) << error.what();
+    EXPECT_THAT(error.what(), HasSubstr("does not support TLS"));
+  }
+}
+
+TEST_P(MySqlRogue, OneWithoutTlsDoesNotGetThePassword) {
+  RogueServer rogue{RogueServer::Tls::none, GetParam()};
+  const Error error = rogue_error(options_for(rogue, TlsMode::off));
+  EXPECT_EQ(rogue.stolen(), "");
+  EXPECT_THAT(rogue.heard(), Not(HasSubstr(password)));
+  EXPECT_EQ(error.kind(), ErrorKind::authentication) << error.what();
+  EXPECT_THAT(error.what(), HasSubstr("tls.mode"));
+}
+
+TEST_P(MySqlRogue, OneWhoseCertificateNobodyChecksDoesNotGetThePassword) {
+  RogueServer rogue{RogueServer::Tls::own_certificate, GetParam()};
+  const Error error = rogue_error(options_for(rogue, TlsMode::encrypt));
+  EXPECT_EQ(rogue.stolen(), "");
+  EXPECT_THAT(rogue.heard(), HasSubstr("simba")) << "it was not attacked";
+  EXPECT_THAT(rogue.heard(), Not(HasSubstr(password)));
+  EXPECT_EQ(error.kind(), ErrorKind::authentication) << error.what();
+}
+
+INSTANTIATE_TEST_SUITE_P(Plugins, MySqlRogue,
+                         ::testing::Values("sha256_password", "caching_sha2_password",
+                                           "mysql_clear_password", "dialog"),
+                         [](const auto& plugin) {
+                           std::string name;
+                           for (const char c : std::string_view{plugin.param}) {
+                             if (c != '_') name += c;
+                           }
+                           return name;
+                         });
+
+TEST(MySqlLogIn, ProvesThePasswordToAServerThatPrefersAnotherMethod) {
+  RogueServer server{RogueServer::Tls::none, "mysql_native_password", "caching_sha2_password"};
+  const Error error = rogue_error(options_for(server, TlsMode::off));
+  EXPECT_THAT(error.what(), HasSubstr("denied (error 1045)")) << "it got as far as that";
+  EXPECT_EQ(server.heard().size() - server.heard().rfind("mysql_native_password") - 22, 20U)
+      << "after the log-in, the proof";
+}
+
+TEST(MySqlRogueTls, OneWithACertificateOfItsOwnHearsNothingWhereItIsChecked) {
+  for (const TlsMode mode : {TlsMode::verify_ca, TlsMode::verify}) {
+    RogueServer rogue{RogueServer::Tls::own_certificate, "sha256_password"};
+    const Error error = rogue_error(options_for(rogue, mode));
+    EXPECT_EQ(rogue.stolen(), "");
+    EXPECT_THAT(rogue.heard(), Not(HasSubstr("simba"))) << "not even who logs in";
+    EXPECT_EQ(error.kind(), ErrorKind::configuration) << error.what();
+  }
+}
+
+}  // namespace
+}  // namespace simba::mysql::test

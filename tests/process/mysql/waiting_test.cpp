@@ -1,0 +1,156 @@
+#include <algorithm>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "process/mysql/console.hpp"
+#include "simba/locker/simba_locker.hpp"
+#include "simba/testkit/recording_contender.hpp"
+#include "support/patience.hpp"
+#include "support/servers.hpp"
+
+// What those that wait do to the server.
+namespace simba::mysql::test {
+namespace {
+
+/// Contenders that wait for what others own, from one factory.
+class Waiters {
+ public:
+  Waiters(const MySqlOptions& options, int count) : factory_{make_mysql_factory(options)} {
+    Console console{options};
+    Client{options}.connect();  // makes the table
+    for (int i = 0; i < count; ++i) {
+      const std::string name = fmt::format("waited-{}", i);
+      console.run(
+          fmt::format("INSERT INTO simba_mutex VALUES ('{}',0,4102444800000,4102444800000,"
+                      "'another',1)",
+                      name));
+      contenders_.push_back(std::make_unique<testkit::RecordingContender>(name));
+      services_.push_back(factory_->create_mutex_contend_service(*contenders_.back()));
+      services_.back()->start();
+    }
+  }
+
+  bool owns(std::size_t index) const { return services_.at(index)->is_owner(); }
+
+ private:
+  std::unique_ptr<MutexServiceFactory> factory_;
+  std::vector<std::unique_ptr<testkit::RecordingContender>> contenders_;
+  std::vector<std::unique_ptr<MutexContendService>> services_;
+};
+
+/// What the server was asked, from the moment on that this is made.
+class StatementLog {
+ public:
+  explicit StatementLog(const MySqlOptions& options) : console_{options} {
+    console_.run("SET GLOBAL log_output='TABLE', GLOBAL general_log=1");
+  }
+
+  int count(const std::string& condition) { return std::stoi(value("COUNT(*)", condition)); }
+
+  std::string value(const std::string& what, const std::string& condition) {
+    return console_.value("SELECT " + what +
+                          " FROM mysql.general_log WHERE argument NOT LIKE '%general_log%' AND " +
+                          condition);
+  }
+
+  static constexpr const char* look = "argument LIKE 'SELECT mutex,owner_id%mutex IN %'";
+
+ private:
+  Console console_;
+};
+
+TEST(MySqlWaiting, NeitherKillsNorLocksAnythingByName) {
+  const support::MariaDbServer server;
+  const MySqlOptions options = options_of(server.location());
+  StatementLog log{options};
+  const auto factory = make_mysql_factory(options);
+  SimbaLocker owner{"m", *factory};
+  owner.acquire(10s);
+  const auto other = make_mysql_factory(options);
+  testkit::RecordingContender contender{"m"};
+  const auto service = other->create_mutex_contend_service(contender);
+  service->start();
+  EXPECT_TRUE(support::eventually([&] { return log.count(StatementLog::look) > 2; }));
+  owner.close();
+  EXPECT_TRUE(support::eventually([&] { return service->is_owner(); }));
+  EXPECT_EQ(log.count("argument RLIKE 'KILL|_LOCK[(]|SLEEP[(]'"), 0);
+}
+
+TEST(MySqlWaiting, TakesTheConnectionsOfThePoolAndTenLooksASecond) {
+  const support::MariaDbServer server;
+  const MySqlOptions options = options_of(server.location());
+  const Waiters waiters{options, 20};
+  StatementLog log{options};
+  const std::string span = "TIMESTAMPDIFF(MICROSECOND,MIN(event_time),MAX(event_time))";
+  // Both from one statement: looks go on meanwhile.
+  const std::string rate = "IF(" + span + ">3000000,CEIL((COUNT(*)-1)*1e6/" + span + "),0)";
+  int a_second = 0;
+  ASSERT_TRUE(support::eventually([&] {
+    a_second = std::stoi(log.value(rate, StatementLog::look));
+    return a_second > 0;
+  }));
+  EXPECT_LE(a_second, 12);
+  EXPECT_LE(
+      log.count("argument LIKE '%simba_mutex%' AND NOT (" + std::string{StatementLog::look} + ")"),
+      20)
+      << "those that wait try again now and then, by the lease";
+  EXPECT_LE(std::stoi(log.value("COUNT(DISTINCT thread_id)", StatementLog::look)), 2);
+}
+
+TEST(MySqlWaiting, AReleaseByAnotherProcessIsNoticedAtTheNextLook) {
+  const support::MariaDbServer server;
+  const MySqlOptions options = options_of(server.location());
+  const Waiters waiters{options, 5};
+  Console console{options};
+  std::vector<std::chrono::nanoseconds> spans;
+  for (std::size_t i = 0; i < 5; ++i) {
+    console.run(
+        fmt::format("UPDATE simba_mutex SET acquired_at=0,ttl_at=0,transition_at=0,"
+                    "owner_id='',version=version+1 WHERE mutex='waited-{}'",
+                    i));
+    const LocalTime released = sql::real_now();
+    ASSERT_TRUE(support::eventually([&] { return waiters.owns(i); }));
+    spans.push_back(sql::real_now() - released);
+  }
+  std::sort(spans.begin(), spans.end());
+  EXPECT_LT(spans[2], support::scaled(200ms));
+}
+
+/// Somebody has locked the table, as ALTER TABLE and FLUSH TABLES WITH READ LOCK do.
+TEST(MySqlWaiting, ForALockedTableTakesNoMoreConnectionsThanThePoolHas) {
+  const MySqlOptions owner = own_database();
+  Client{owner}.connect();  // makes the table
+  MySqlOptions options = own_user(owner, fmt::format("ALL ON {}.*", owner.database));
+  options.sql.statement_timeout = 300ms;  // shorter than any time the server can be told to wait
+  const auto factory = make_mysql_factory(options);
+  testkit::RecordingContender contender{"m"};
+  const auto service = factory->create_mutex_contend_service(contender);
+  Console locker{owner};
+  locker.run("LOCK TABLES simba_mutex WRITE");
+  service->start();
+  Console console{owner};
+  const auto connections = [&] {
+    return std::stoi(console.value(
+        "SELECT COUNT(*) FROM information_schema.processlist WHERE user = '" + options.user + "'"));
+  };
+  EXPECT_TRUE(support::eventually([&] { return connections() == 2; }));
+  EXPECT_FALSE(support::within(5s, [&] { return connections() > 2; }));
+  locker.run("UNLOCK TABLES");
+  EXPECT_TRUE(support::within(5s, [&] { return service->is_owner(); }));
+}
+
+TEST(MySqlWaiting, ForALockedTableTheServerGivesUpBeforeTheClient) {
+  const MySqlOptions options = own_database();
+  Client client{options};
+  const auto session = client.connect();
+  Console locker{options};
+  locker.run("LOCK TABLES simba_mutex WRITE");
+  const Error error = error_of([&] { change(*session, sql::Change::acquire, ask("m", "me")); });
+  EXPECT_EQ(error.kind(), ErrorKind::unavailable) << error.what();
+  EXPECT_THAT(error.what(), ::testing::HasSubstr("error 1205"));
+  EXPECT_TRUE(session->usable());
+}
+
+}  // namespace
+}  // namespace simba::mysql::test
