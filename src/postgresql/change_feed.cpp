@@ -48,6 +48,7 @@ Hint ListeningFeed::wait_or_throw(LocalTime until, const sql::Wakeup& wakeup) {
       const LocalTime now = sql::real_now();
       const bool attempting = stage_ == Stage::connecting || stage_ == Stage::subscribing;
       if (attempting && now >= deadline_) {
+        settings_->begin_with_next_host();
         failed(fmt::format("no answer from {}: timed out", settings_->name()));
       }
       if (now >= until) return {};
@@ -112,12 +113,6 @@ void ListeningFeed::failed(const std::string& why) noexcept {
               fmt::format("no notifications of changes for now; waiters poll: {}", why));
   } catch (const std::exception&) {  // no memory for the text
   }
-}
-
-Hint SilentFeed::wait(const std::vector<std::string>& /*waited_for*/, LocalTime until,
-                      const sql::Wakeup& wakeup) noexcept {
-  sql::wait_for(wakeup, until);
-  return {};
 }
 
 }  // namespace simba::postgresql

@@ -42,11 +42,4 @@ class ListeningFeed final : public sql::ChangeFeed {
   bool told_ = false;  ///< that it is down
 };
 
-/// No hints: waits.
-class SilentFeed final : public sql::ChangeFeed {
- public:
-  sql::Hint wait(const std::vector<std::string>& waited_for, LocalTime until,
-                 const sql::Wakeup& wakeup) noexcept override;
-};
-
 }  // namespace simba::postgresql

@@ -2,7 +2,10 @@
 
 #include <cstddef>
 #include <libpq-fe.h>
+#include <linux/tcp.h>
+#include <netinet/in.h>
 #include <poll.h>
+#include <sys/socket.h>
 #include <utility>
 
 #include <fmt/format.h>
@@ -17,6 +20,23 @@ using sql::Waited;
 
 /// No statement of Simba has more; a server that goes on for ever is stopped here.
 constexpr int most_results = 8;
+
+/// libpq keeps what comes until a statement is answered, however much that is. So no more is taken
+/// than the answer to a look at a hundred thousand mutexes, or to a log-in.
+constexpr std::uint64_t longest_answer = std::uint64_t{32} << 20U;
+constexpr std::uint64_t longest_greeting = std::uint64_t{1} << 20U;
+
+/// What comes unasked beside notifications, and what a notification has around its payload.
+constexpr std::uint64_t longest_chatter = std::uint64_t{1} << 20U;
+constexpr std::uint64_t around_payload = 64;
+
+/// How many bytes have come so far. None by a Unix socket: who may answer there is trusted.
+std::uint64_t received(int descriptor) noexcept {
+  tcp_info facts{};
+  socklen_t size = sizeof facts;
+  const bool known = ::getsockopt(descriptor, IPPROTO_TCP, TCP_INFO, &facts, &size) == 0;
+  return known ? facts.tcpi_bytes_received : 0;
+}
 
 bool readable(int descriptor) noexcept {
   pollfd one{descriptor, POLLIN, 0};
@@ -78,11 +98,39 @@ void Connection::lose() {
   fail(connection_lost(database_name(), connection_));
 }
 
+void Connection::open(LocalTime deadline, const sql::Wakeup& closing) {
+  const Waited waited = connect(deadline, closing);
+  if (waited == Waited::ready) return;
+  if (waited == Waited::timed_out) settings_->begin_with_next_host();
+  throw Error{ErrorKind::unavailable,
+              fmt::format("cannot connect to {}: {}", database_name(),
+                          waited == Waited::woken ? "the store is being closed" : "timed out")};
+}
+
+Result Connection::run(const char* statement, std::span<const Parameter> parameters,
+                       LocalTime deadline, const sql::Wakeup& closing) {
+  send(statement, parameters);
+  return finish(deadline, closing);
+}
+
+Result Connection::finish(LocalTime deadline, const sql::Wakeup& closing) {
+  const Waited waited = receive(deadline, closing);
+  if (waited == Waited::ready) return take_result();
+  close();
+  if (waited == Waited::woken) {
+    throw Error{ErrorKind::unavailable,
+                fmt::format("{}: the store is being closed", database_name())};
+  }
+  throw Error{ErrorKind::timeout, fmt::format("no answer from {}: timed out", database_name())};
+}
+
 Waited Connection::connect(LocalTime until, const sql::Wakeup& wakeup) {
   check_open();
   while (!connected_) {
     const Waited waited = sql::wait_for(PQsocket(connection_), wanted_, until, wakeup);
     if (waited != Waited::ready) return waited;
+    check_amount(longest_greeting);
+    check_password();
     const PostgresPollingStatusType state = PQconnectPoll(connection_);
     if (state == PGRES_POLLING_FAILED) fail(connect_failure(database_name(), connection_));
     connected_ = state == PGRES_POLLING_OK;
@@ -92,8 +140,35 @@ Waited Connection::connect(LocalTime until, const sql::Wakeup& wakeup) {
   return Waited::ready;
 }
 
+void Connection::check_amount(std::uint64_t most) {
+  if (received(PQsocket(connection_)) <= accounted_ + most) return;
+  fail(Error{ErrorKind::internal,
+             fmt::format("{}: the server sends more than {} MiB where that cannot be; is it "
+                         "PostgreSQL?",
+                         database_name(), most >> 20U)});
+}
+
+/// Before anything is sent to the present host. The password may be of the environment or a file,
+/// which only libpq knows.
+void Connection::check_password() {
+  const char* const password = PQpass(connection_);
+  const char* const host = PQhost(connection_);
+  if (password == nullptr || *password == '\0' || host == nullptr ||
+      settings_->may_send_password(host)) {
+    return;
+  }
+  fail(Error{
+      ErrorKind::configuration,
+      fmt::format(
+          "the password of PGPASSWORD or a password file would be sent to {} without "
+          "TLS; set tls.mode to verify or PGSSLMODE to verify-full, or choose another mode if "
+          "whoever answers there may see it",
+          host)});
+}
+
 void Connection::begin_statement() {
   check_open();
+  accounted_ = received(PQsocket(connection_));
   result_.reset();
   refused_.reset();
   results_ = 0;
@@ -163,6 +238,7 @@ Waited Connection::receive(LocalTime until, const sql::Wakeup& wakeup) {
     while (!flush_or_wait(events)) {
       const Waited waited = sql::wait_for(PQsocket(connection_), events, until, wakeup);
       if (waited != Waited::ready) return waited;
+      check_amount(longest_answer);
       // What came before the end of the connection is still to be read.
       if (PQconsumeInput(connection_) != 1 && PQisBusy(connection_) != 0) lose();
     }
@@ -184,6 +260,7 @@ Waited Connection::receive(LocalTime until, const sql::Wakeup& wakeup) {
 Waited Connection::listen(LocalTime until, const sql::Wakeup& wakeup) {
   check_open();
   const Waited waited = sql::wait_for(PQsocket(connection_), POLLIN, until, wakeup);
+  if (waited == Waited::ready) check_amount(longest_chatter);
   if (waited == Waited::ready && PQconsumeInput(connection_) != 1) {
     lose();
   }
@@ -195,7 +272,9 @@ std::vector<std::string> Connection::take_notifications() {
   std::vector<std::string> payloads;
   while (PGnotify* notification = PQnotifies(connection_)) {
     const std::unique_ptr<PGnotify, void (*)(void*)> owner{notification, PQfreemem};
-    if (notification->extra != nullptr) payloads.emplace_back(notification->extra);
+    if (notification->extra == nullptr) continue;
+    payloads.emplace_back(notification->extra);
+    accounted_ += payloads.back().size() + around_payload;
   }
   return payloads;
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <span>
@@ -37,6 +38,15 @@ class Connection {
   ~Connection();
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
+
+  /// Connects. Throws where that takes too long or the wakeup is raised.
+  void open(LocalTime deadline, const sql::Wakeup& closing);
+
+  /// Carries out a statement. Without an answer in time, or where the wakeup is raised, it throws,
+  /// and the connection is broken, since the answer may still come.
+  Result run(const char* statement, std::span<const Parameter> parameters, LocalTime deadline,
+             const sql::Wakeup& closing);
+  Result finish(LocalTime deadline, const sql::Wakeup& closing);
 
   /// Goes on connecting. `ready`: connected.
   sql::Waited connect(LocalTime until, const sql::Wakeup& wakeup);
@@ -78,6 +88,8 @@ class Connection {
   [[noreturn]] void lose();
   bool flush_or_wait(short& events);
   void keep(Result result);
+  void check_amount(std::uint64_t most);
+  void check_password();
 
   const std::shared_ptr<const ConnectSettings> settings_;
   const ForkGuard fork_guard_{};
@@ -87,6 +99,7 @@ class Connection {
   Result result_{};
   std::optional<Refusal> refused_{};
   int results_ = 0;
+  std::uint64_t accounted_ = 0;  ///< of the bytes that have come: before this statement, or of use
 };
 
 }  // namespace simba::postgresql

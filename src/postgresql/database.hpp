@@ -3,7 +3,7 @@
 #include <memory>
 #include <string_view>
 
-#include "postgresql/admin/table_state.hpp"
+#include "postgresql/session.hpp"
 #include "postgresql/settings.hpp"
 #include "simba/core/log.hpp"
 #include "simba/postgresql/postgresql_factory.hpp"

@@ -8,6 +8,8 @@
 
 #include <fmt/format.h>
 
+#include "core/text.hpp"
+
 namespace simba::postgresql {
 namespace {
 
@@ -110,20 +112,8 @@ std::string one_line(std::string_view text) {
     }
     rest.remove_prefix(std::min(rest.size(), line.size() + 1));
   }
-  std::string result{best.substr(0, longest_text)};
-  if (best.size() > longest_text) {
-    // Not within a character of UTF-8.
-    while (!result.empty() && (static_cast<unsigned char>(result.back()) & 0xC0U) == 0x80U) {
-      result.pop_back();
-    }
-    if (!result.empty() && static_cast<unsigned char>(result.back()) >= 0xC0U) result.pop_back();
-    result += "...";
-  }
-  for (char& c : result) {
-    if (static_cast<unsigned char>(c) < 0x20U || c == 0x7F) c = ' ';
-  }
-  while (!result.empty() && result.back() == ' ') result.pop_back();
-  return result;
+  while (best.ends_with(' ') || best.ends_with('\r')) best.remove_suffix(1);
+  return detail::excerpt(best, longest_text);
 }
 
 bool leaves_in_doubt(std::string_view state, Refused when) noexcept {
@@ -185,6 +175,16 @@ Error table_missing(std::string_view database_name, const PGconn* connection) {
           "{}: database \"{}\" has no table simba_mutex; run the statements in {} there, or "
           "set `schema` to create",
           database_name, text_or_empty(PQdb(connection)), schema_file)};
+}
+
+Error table_of_stranger(std::string_view database_name, std::string_view owner,
+                        const PGconn* connection) {
+  return Error{
+      ErrorKind::permission,
+      fmt::format("{}: table simba_mutex belongs to role \"{}\", who has put triggers, rules or "
+                  "expressions on it that would run with the privileges of user \"{}\"; drop the "
+                  "table and run the statements in {} as a user that you trust",
+                  database_name, one_line(owner), text_or_empty(PQuser(connection)), schema_file)};
 }
 
 Error table_refused(const Error& error) {

@@ -51,6 +51,10 @@ Error table_missing(std::string_view database_name, const pg_conn* connection);
 /// The table is missing and the server refuses to make it. `error` is its refusal.
 Error table_refused(const Error& error);
 
+/// Someone else owns the table, and has put something on it that would run with our privileges.
+Error table_of_stranger(std::string_view database_name, std::string_view owner,
+                        const pg_conn* connection);
+
 /// The SQLSTATE of a result; empty where it has none.
 std::string_view sql_state(const pg_result* result) noexcept;
 

@@ -4,6 +4,7 @@
 #include <array>
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <iterator>
 #include <libpq-fe.h>
@@ -13,10 +14,10 @@
 
 #include <fmt/format.h>
 
-#include "postgresql/array_literal.hpp"
+#include "core/text.hpp"
 #include "postgresql/errors.hpp"
-#include "postgresql/result_rows.hpp"
 #include "postgresql/statements.hpp"
+#include "postgresql/values.hpp"
 #include "postgresql_schema.hpp"
 #include "simba/core/error.hpp"
 #include "sql/rows.hpp"
@@ -40,6 +41,20 @@ std::string lock_timeout(LocalTime deadline) {
   const LocalTime now = sql::real_now();
   const auto left = deadline == never ? 1h : std::chrono::floor<milliseconds>(deadline - now);
   return fmt::to_string(std::clamp<milliseconds>(left / 2, 1ms, 1h).count());
+}
+
+/// The name under which a statement is prepared. Made of its text, so that on a server connection
+/// that several clients share a name never stands for another statement.
+std::string prepared_name(std::string_view statement) {
+  return fmt::format("simba_{:016x}", detail::fnv1a(statement));
+}
+
+/// Whether a refusal with this SQLSTATE means, and came before anything was done, that the session
+/// is not ours alone or that the table has been altered.
+bool shows_misfit(std::string_view sql_state) noexcept {
+  return sql_state == "26000" ||  // no prepared statement of this name
+         sql_state == "42P05" ||  // there is one already
+         sql_state == "0A000";    // its result would have other types than before
 }
 
 template <typename Range, typename Text>
@@ -79,58 +94,39 @@ PostgreSqlSession::PostgreSqlSession(std::shared_ptr<const ConnectSettings> sett
     : table_{std::move(table)},
       closing_{closing},
       connection_{std::move(settings)},
-      prepared_{!connection_.pooled()} {
-  const Waited waited = connection_.connect(deadline, closing_);
-  if (waited != Waited::ready) {
-    throw Error{ErrorKind::unavailable,
-                fmt::format("cannot connect to {}: {}", connection_.database_name(),
-                            waited == Waited::woken ? "the store is being closed" : "timed out")};
-  }
+      prepares_{!connection_.pooled()} {
+  connection_.open(deadline, closing_);
   ask_to_notice_our_end(deadline);
   ensure_table(deadline);
 }
 
 Result PostgreSqlSession::run(const char* statement, std::span<const Parameter> parameters,
                               LocalTime deadline) {
-  connection_.send(statement, parameters);
-  return finish(deadline);
+  return connection_.run(statement, parameters, deadline, closing_);
 }
 
 Result PostgreSqlSession::run_prepared(const char* statement, std::span<const Parameter> parameters,
                                        LocalTime deadline) {
   const std::string name = prepared_name(statement);
-  if (!prepared_.has(name)) {
+  if (!prepared_.contains(name)) {
     connection_.send_prepare(name.c_str(), statement);
-    finish(deadline);
-    prepared_.add(name);
+    connection_.finish(deadline, closing_);
+    prepared_.insert(name);
   }
   connection_.send_prepared(name.c_str(), parameters);
-  return finish(deadline);
-}
-
-/// Without an answer in time the connection is given up, since the answer may still come.
-Result PostgreSqlSession::finish(LocalTime deadline) {
-  const Waited waited = connection_.receive(deadline, closing_);
-  if (waited == Waited::ready) return connection_.take_result();
-  connection_.close();
-  if (waited == Waited::woken) {
-    throw Error{ErrorKind::unavailable,
-                fmt::format("{}: the store is being closed", connection_.database_name())};
-  }
-  throw Error{ErrorKind::timeout,
-              fmt::format("no answer from {}: timed out", connection_.database_name())};
+  return connection_.finish(deadline, closing_);
 }
 
 /// Carries out a statement on the table.
 Result PostgreSqlSession::execute(const char* statement, std::span<const Parameter> parameters,
                                   LocalTime deadline) {
   try {
-    if (prepared_.in_use()) {
+    if (prepares_) {
       try {
         return run_prepared(statement, parameters, deadline);
       } catch (const Refusal& error) {
-        if (!PreparedNames::shows_misfit(error.sql_state()) || !connection_.usable()) throw;
-        prepared_.stop_using();
+        if (!shows_misfit(error.sql_state()) || !connection_.usable()) throw;
+        prepares_ = false;
       }
     }
     return run(statement, parameters, deadline);
@@ -139,10 +135,10 @@ Result PostgreSqlSession::execute(const char* statement, std::span<const Paramet
     if (error.sql_state() == "25006") connection_.close();
     if (error.sql_state() != "42P01") throw;
     // Someone has dropped it. The next session finds out what to do.
-    table_->set_found(false);
+    table_->found = false;
     const Error missing = table_missing(connection_.database_name(), connection_.handle());
     connection_.close();
-    if (!table_->may_be_made()) throw Error{missing};
+    if (!table_->may_be_made) throw Error{missing};
     throw Error{ErrorKind::unavailable, fmt::format("{}; it will be created again", error.what())};
   }
 }
@@ -161,17 +157,29 @@ void PostgreSqlSession::ask_to_notice_our_end(LocalTime deadline) {
 }
 
 void PostgreSqlSession::ensure_table(LocalTime deadline) {
-  if (table_->found()) return;
-  const Result result = run(statements::find_table, {}, deadline);
-  const bool found = PQntuples(result.get()) == 1 && PQnfields(result.get()) == 1 &&
-                     std::string_view{PQgetvalue(result.get(), 0, 0)} == "t";
-  if (!found) {
-    if (!table_->may_be_made()) {
+  if (table_->found) return;
+  if (!find_table(deadline)) {
+    if (table_->may_be_made) make_table(deadline);
+    // Again: someone else may have made it at the same moment.
+    if (!table_->may_be_made || !find_table(deadline)) {
       throw table_missing(connection_.database_name(), connection_.handle());
     }
-    make_table(deadline);
   }
-  table_->set_found(true);
+  table_->found = true;
+}
+
+/// Throws where it is there, but not to be touched.
+bool PostgreSqlSession::find_table(LocalTime deadline) {
+  const Result result = run(statements::find_table, {}, deadline);
+  if (PQntuples(result.get()) == 0) return false;
+  const auto value = [&](int column) {
+    return std::string_view{PQgetvalue(result.get(), 0, column)};
+  };
+  if (PQnfields(result.get()) != 3) return false;
+  if (value(1) != "t" && value(2) != "f") {
+    throw table_of_stranger(connection_.database_name(), value(0), connection_.handle());
+  }
+  return true;
 }
 
 void PostgreSqlSession::make_table(LocalTime deadline) {

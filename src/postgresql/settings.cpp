@@ -1,11 +1,16 @@
 #include "postgresql/settings.hpp"
 
+#include <algorithm>
+#include <cstdint>
+#include <cstdlib>
 #include <libpq-fe.h>
 #include <memory>
 #include <string_view>
 
 #include <fmt/format.h>
 
+#include "core/plain_password.hpp"
+#include "core/text.hpp"
 #include "simba/core/error.hpp"
 
 namespace simba::postgresql {
@@ -13,6 +18,7 @@ namespace {
 
 const char* ssl_mode(TlsMode mode) noexcept {
   switch (mode) {
+    case TlsMode::unset:
     case TlsMode::off:
       return "disable";
     case TlsMode::encrypt:
@@ -32,10 +38,48 @@ std::string ca_file(const TlsOptions& tls) {
   return "/etc/ssl/certs/ca-certificates.crt";
 }
 
-std::string name_of(const PostgreSqlOptions& options) {
-  const bool brackets = options.host.find(':') != std::string::npos;
-  return brackets ? fmt::format("PostgreSQL at [{}]:{}", options.host, options.port)
-                  : fmt::format("PostgreSQL at {}:{}", options.host, options.port);
+std::string name_of(const std::vector<ServerAddress>& addresses) {
+  std::string name = "PostgreSQL at ";
+  for (const auto& [host, port] : addresses) {
+    if (&host != &addresses.front().host) name += ", ";
+    name += detail::host_text(host, detail::parse_number<std::uint16_t>(port).value_or(0));
+  }
+  return name;
+}
+
+/// PGSSLMODE counts like PGPASSWORD: where the options are silent.
+std::string mode_of_environment(const TlsOptions& tls) {
+  if (tls.mode != TlsMode::unset) return {};
+  const char* const mode = std::getenv("PGSSLMODE");  // NOLINT(concurrency-mt-unsafe)
+  return mode == nullptr ? std::string{} : mode;
+}
+
+[[noreturn]] void refuse_host(std::string_view why, const std::string& hosts) {
+  throw InvalidArgumentError{fmt::format("PostgreSQL host {} (got \"{}\")", why, hosts)};
+}
+
+/// "db", "db:5433", "::1", "[::1]", "[::1]:5433", "/run/postgresql".
+ServerAddress address_of(std::string_view text, const PostgreSqlOptions& options) {
+  ServerAddress address{.host = std::string{text}, .port = fmt::to_string(options.port)};
+  std::string_view port;
+  const bool brackets = text.starts_with('[');
+  if (brackets) {
+    const auto end = text.find(']');
+    if (end == std::string_view::npos) refuse_host("must have a ']' after '['", options.host);
+    address.host = text.substr(1, end - 1);
+    port = text.substr(end + 1);
+  } else if (std::count(text.begin(), text.end(), ':') == 1 && !text.starts_with('/')) {
+    address.host = text.substr(0, text.find(':'));
+    port = text.substr(text.find(':'));
+  }
+  if (address.host.empty()) refuse_host("must not be empty between commas", options.host);
+  if (port.empty()) return address;
+  port.remove_prefix(1);
+  if (detail::parse_number<std::uint16_t>(port).value_or(0) == 0) {
+    refuse_host("must have a port between 1 and 65535", options.host);
+  }
+  address.port = port;
+  return address;
 }
 
 /// libpq would connect to an address of the environment instead of the host that is named here, and
@@ -58,32 +102,61 @@ void check_environment(const PostgreSqlOptions& options) {
 
 }  // namespace
 
+std::vector<ServerAddress> addresses_of(const PostgreSqlOptions& options) {
+  std::vector<ServerAddress> addresses;
+  for (std::string_view rest = options.host;;) {
+    const auto comma = rest.find(',');
+    addresses.push_back(address_of(rest.substr(0, comma), options));
+    if (comma == std::string_view::npos) return addresses;
+    rest.remove_prefix(comma + 1);
+  }
+}
+
 // libpq takes an empty value for one that is not given.
 ConnectSettings::ConnectSettings(const PostgreSqlOptions& options)
-    : name_{name_of(options)},
+    : addresses_{addresses_of(options)},
+      name_{name_of(addresses_)},
       pooled_{options.listen == Listen::no},
-      settings_{{"host", options.host},
-                {"port", fmt::to_string(options.port)},
-                {"user", options.user},
-                {"password", options.password.reveal()},
-                {"dbname", options.database},
-                {"sslmode", ssl_mode(options.tls.mode)},
-                {"sslrootcert", ca_file(options.tls)},
-                {"sslcert", options.tls.certificate_file},
-                {"sslkey", options.tls.key_file},
-                {"gssencmode", "disable"},
-                {"application_name", "simba"},
-                {"client_encoding", "UTF8"},
-                {"keepalives", "1"},
-                {"keepalives_idle", "10"},
-                {"keepalives_interval", "3"},
-                {"keepalives_count", "3"}} {
+      tls_chosen_{options.tls.mode != TlsMode::unset || !mode_of_environment(options.tls).empty()},
+      settings_{
+          {"user", options.user},
+          {"password", options.password.reveal()},
+          {"dbname", options.database},
+          {"sslmode", mode_of_environment(options.tls).empty() ? ssl_mode(options.tls.mode)
+                                                               : mode_of_environment(options.tls)},
+          {"target_session_attrs", addresses_.size() > 1 ? "read-write" : ""},
+          {"sslrootcert", ca_file(options.tls)},
+          {"sslcert", options.tls.certificate_file},
+          {"sslkey", options.tls.key_file},
+          {"gssencmode", "disable"},
+          {"application_name", "simba"},
+          {"client_encoding", "UTF8"},
+          {"keepalives", "1"},
+          {"keepalives_idle", "10"},
+          {"keepalives_interval", "3"},
+          {"keepalives_count", "3"}} {
   check_environment(options);
+  if (options.password.empty() || tls_chosen_) return;
+  for (const auto& address : addresses_) {
+    detail::check_plain_password(options.tls.mode, address.host, options.password);
+  }
+}
+
+bool ConnectSettings::may_send_password(std::string_view host) const {
+  return tls_chosen_ || detail::is_this_host(host);
 }
 
 PGconn* ConnectSettings::start() const {
-  std::vector<const char*> keywords;
-  std::vector<const char*> values;
+  std::string hosts;
+  std::string ports;
+  const std::size_t first = first_host_;
+  for (std::size_t i = 0; i < addresses_.size(); ++i) {
+    const auto& [host, port] = addresses_[(first + i) % addresses_.size()];
+    hosts += (i == 0 ? "" : ",") + host;
+    ports += (i == 0 ? "" : ",") + port;
+  }
+  std::vector<const char*> keywords{"host", "port"};
+  std::vector<const char*> values{hosts.c_str(), ports.c_str()};
   for (const Setting& setting : settings_) {
     keywords.push_back(setting.keyword);
     values.push_back(setting.value.c_str());

@@ -1,6 +1,9 @@
 #pragma once
 
+#include <atomic>
+#include <cstddef>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "simba/postgresql/postgresql_factory.hpp"
@@ -9,9 +12,20 @@ struct pg_conn;  // of libpq
 
 namespace simba::postgresql {
 
+struct ServerAddress {
+  std::string host;  ///< without brackets
+  std::string port;
+};
+
+/// The hosts of the options. Throws InvalidArgumentError where one is none.
+std::vector<ServerAddress> addresses_of(const PostgreSqlOptions& options);
+
 /// Where and how to connect, in the terms of libpq. Holds the password.
+///
+/// Threads: every function may be called from any thread at the same time.
 class ConnectSettings {
  public:
+  /// Throws InvalidArgumentError where the options contradict each other.
   explicit ConnectSettings(const PostgreSqlOptions& options);
 
   /// E.g. "PostgreSQL at db:5432". Has no password.
@@ -23,14 +37,24 @@ class ConnectSettings {
   /// Begins to connect; null where memory is short.
   pg_conn* start() const;
 
+  /// Connecting took too long, and libpq does not leave a host that stays silent: the next attempt
+  /// begins with the one after it.
+  void begin_with_next_host() const noexcept { ++first_host_; }
+
+  /// Whether libpq may send a password to this host: it stays here, or someone has chosen how.
+  bool may_send_password(std::string_view host) const;
+
  private:
   struct Setting {
     const char* keyword;
     std::string value;
   };
 
+  std::vector<ServerAddress> addresses_;
   std::string name_;
   bool pooled_;
+  bool tls_chosen_;
+  mutable std::atomic<std::size_t> first_host_{0};
   std::vector<Setting> settings_;
 };
 

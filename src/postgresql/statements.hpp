@@ -2,6 +2,12 @@
 
 /// Every statement of the PostgreSQL store. Values go in as parameters, never into the text.
 ///
+/// Functions, operators, types and collations are all of pg_catalog by name: whoever can create
+/// something in a schema of the search path could otherwise offer a better match for the arguments,
+/// which would run with our privileges. A `search_path` of the session would do the same, but a
+/// pooler gives the session to others. (`unnest` of several arrays is grammar, as are `extract`,
+/// `coalesce` and `greatest`.)
+///
 /// What the changes have in common:
 /// - `clock` is evaluated once, before any row is locked or written. It takes the time and sets,
 /// for
@@ -25,40 +31,42 @@ namespace simba::postgresql::statements {
 /// are the contender's already (NULL: any); all times in ms.
 inline constexpr const char* acquire = R"(
 WITH clock AS MATERIALIZED (
-  SELECT floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint AS now,
-         set_config('lock_timeout', $5::text, true),
-         CASE WHEN current_setting('synchronous_commit') IN ('off', 'local')
-              THEN set_config('synchronous_commit', 'on', true) END
+  SELECT pg_catalog.floor(extract(epoch FROM pg_catalog.clock_timestamp())
+         OPERATOR(pg_catalog.*) 1000)::bigint AS now,
+         pg_catalog.set_config('lock_timeout', $5::pg_catalog.text, true),
+         CASE WHEN pg_catalog.current_setting('synchronous_commit')
+                   OPERATOR(pg_catalog.=) ANY (ARRAY['off', 'local']::pg_catalog.text[])
+              THEN pg_catalog.set_config('synchronous_commit', 'on', true) END
 ), asked AS MATERIALIZED (
-  SELECT a.mutex, a.me, a.its_version, c.now, c.now + $3::bigint AS ttl_at,
-         c.now + $3::bigint + $4::bigint AS transition_at
-  FROM clock c CROSS JOIN unnest($1::text[], $2::text[], $6::bigint[]) AS a(mutex, me, its_version)
+  SELECT a.mutex, a.me, a.its_version, c.now, c.now OPERATOR(pg_catalog.+) $3::bigint AS ttl_at,
+         c.now OPERATOR(pg_catalog.+) $3::bigint OPERATOR(pg_catalog.+) $4::bigint AS transition_at
+  FROM clock c CROSS JOIN unnest($1::pg_catalog.text[], $2::pg_catalog.text[], $6::bigint[]) AS a(mutex, me, its_version)
 ), seen AS MATERIALIZED (
   SELECT a.mutex, a.me, a.its_version, a.now, a.ttl_at AS new_ttl_at,
          a.transition_at AS new_transition_at,
          m.owner_id, m.acquired_at, m.ttl_at, m.transition_at, m.version
-  FROM asked a LEFT JOIN simba_mutex m ON m.mutex = a.mutex
+  FROM asked a LEFT JOIN simba_mutex m ON m.mutex OPERATOR(pg_catalog.=) a.mutex
 ), locked AS MATERIALIZED (
   SELECT a.*, m.owner_id AS owner_before
-  FROM asked a JOIN simba_mutex m ON m.mutex = a.mutex
-  WHERE m.transition_at < a.now
-     OR (m.owner_id = a.me AND m.version = coalesce(a.its_version, m.version))
-  ORDER BY a.mutex COLLATE "C" FOR NO KEY UPDATE OF m
+  FROM asked a JOIN simba_mutex m ON m.mutex OPERATOR(pg_catalog.=) a.mutex
+  WHERE m.transition_at OPERATOR(pg_catalog.<) a.now
+     OR (m.owner_id OPERATOR(pg_catalog.=) a.me AND m.version OPERATOR(pg_catalog.=) coalesce(a.its_version, m.version))
+  ORDER BY a.mutex COLLATE pg_catalog."C" FOR NO KEY UPDATE OF m
 ), granted AS (
   UPDATE simba_mutex m SET
     acquired_at = greatest(m.acquired_at, l.now),
     ttl_at = greatest(m.ttl_at, l.ttl_at),
     transition_at = greatest(m.transition_at, l.transition_at),
     owner_id = l.me,
-    version = m.version + 1
-  FROM locked l WHERE m.mutex = l.mutex
+    version = m.version OPERATOR(pg_catalog.+) 1
+  FROM locked l WHERE m.mutex OPERATOR(pg_catalog.=) l.mutex
   RETURNING m.mutex, m.owner_id, m.acquired_at, m.ttl_at, m.transition_at, m.version,
-            m.owner_id <> l.owner_before AS passed, false AS refused
+            m.owner_id OPERATOR(pg_catalog.<>) l.owner_before AS passed, false AS refused
 ), made AS (
   INSERT INTO simba_mutex AS m (mutex, acquired_at, ttl_at, transition_at, owner_id, version)
   SELECT s.mutex, s.now, s.new_ttl_at, s.new_transition_at, s.me, 1
   FROM seen s WHERE s.owner_id IS NULL
-  ORDER BY s.mutex COLLATE "C"
+  ORDER BY s.mutex COLLATE pg_catalog."C"
   ON CONFLICT DO NOTHING
   RETURNING m.mutex, m.owner_id, m.acquired_at, m.ttl_at, m.transition_at, m.version, true AS passed,
             false AS refused
@@ -68,45 +76,48 @@ WITH clock AS MATERIALIZED (
   SELECT * FROM made
   UNION ALL
   SELECT s.mutex, s.owner_id, s.acquired_at, s.ttl_at, s.transition_at, s.version, false,
-         s.owner_id = s.me
-  FROM seen s WHERE NOT (s.transition_at < s.now
-                         OR (s.owner_id = s.me AND s.version = coalesce(s.its_version, s.version)))
+         s.owner_id OPERATOR(pg_catalog.=) s.me
+  FROM seen s WHERE NOT (s.transition_at OPERATOR(pg_catalog.<) s.now
+                         OR (s.owner_id OPERATOR(pg_catalog.=) s.me AND s.version OPERATOR(pg_catalog.=) coalesce(s.its_version, s.version)))
 )
 SELECT mutex, owner_id, acquired_at, ttl_at, transition_at, version,
-       floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint, refused,
-       CASE WHEN passed THEN pg_notify('simba_mutex', mutex)::text END
+       pg_catalog.floor(extract(epoch FROM pg_catalog.clock_timestamp())
+         OPERATOR(pg_catalog.*) 1000)::bigint, refused,
+       CASE WHEN passed THEN pg_catalog.pg_notify('simba_mutex', mutex)::pg_catalog.text END
 FROM answer)";
 
 /// $1 mutexes, $2 contender ids, $3 ttl, $4 transition, $5 lock timeout, $6 the greatest versions
 /// (NULL: any); all times in ms.
 inline constexpr const char* guard = R"(
 WITH clock AS MATERIALIZED (
-  SELECT floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint AS now,
-         set_config('lock_timeout', $5::text, true),
-         CASE WHEN current_setting('synchronous_commit') IN ('off', 'local')
-              THEN set_config('synchronous_commit', 'on', true) END
+  SELECT pg_catalog.floor(extract(epoch FROM pg_catalog.clock_timestamp())
+         OPERATOR(pg_catalog.*) 1000)::bigint AS now,
+         pg_catalog.set_config('lock_timeout', $5::pg_catalog.text, true),
+         CASE WHEN pg_catalog.current_setting('synchronous_commit')
+                   OPERATOR(pg_catalog.=) ANY (ARRAY['off', 'local']::pg_catalog.text[])
+              THEN pg_catalog.set_config('synchronous_commit', 'on', true) END
 ), asked AS MATERIALIZED (
-  SELECT a.mutex, a.me, a.its_version, c.now, c.now + $3::bigint AS ttl_at,
-         c.now + $3::bigint + $4::bigint AS transition_at
-  FROM clock c CROSS JOIN unnest($1::text[], $2::text[], $6::bigint[]) AS a(mutex, me, its_version)
+  SELECT a.mutex, a.me, a.its_version, c.now, c.now OPERATOR(pg_catalog.+) $3::bigint AS ttl_at,
+         c.now OPERATOR(pg_catalog.+) $3::bigint OPERATOR(pg_catalog.+) $4::bigint AS transition_at
+  FROM clock c CROSS JOIN unnest($1::pg_catalog.text[], $2::pg_catalog.text[], $6::bigint[]) AS a(mutex, me, its_version)
 ), seen AS MATERIALIZED (
   SELECT m.mutex, m.owner_id, m.acquired_at, m.ttl_at, m.transition_at, m.version, a.me, a.now,
-         m.owner_id = a.me AND m.transition_at >= a.now AS own,
-         m.version <= coalesce(a.its_version, m.version) AS in_bounds
-  FROM asked a JOIN simba_mutex m ON m.mutex = a.mutex
+         m.owner_id OPERATOR(pg_catalog.=) a.me AND m.transition_at OPERATOR(pg_catalog.>=) a.now AS own,
+         m.version OPERATOR(pg_catalog.<=) coalesce(a.its_version, m.version) AS in_bounds
+  FROM asked a JOIN simba_mutex m ON m.mutex OPERATOR(pg_catalog.=) a.mutex
 ), locked AS MATERIALIZED (
   SELECT a.*
-  FROM asked a JOIN simba_mutex m ON m.mutex = a.mutex
-  WHERE m.owner_id = a.me AND m.transition_at >= a.now
-    AND m.version <= coalesce(a.its_version, m.version)
-  ORDER BY a.mutex COLLATE "C" FOR NO KEY UPDATE OF m
+  FROM asked a JOIN simba_mutex m ON m.mutex OPERATOR(pg_catalog.=) a.mutex
+  WHERE m.owner_id OPERATOR(pg_catalog.=) a.me AND m.transition_at OPERATOR(pg_catalog.>=) a.now
+    AND m.version OPERATOR(pg_catalog.<=) coalesce(a.its_version, m.version)
+  ORDER BY a.mutex COLLATE pg_catalog."C" FOR NO KEY UPDATE OF m
 ), granted AS (
   UPDATE simba_mutex m SET
     acquired_at = greatest(m.acquired_at, l.now),
     ttl_at = greatest(m.ttl_at, l.ttl_at),
     transition_at = greatest(m.transition_at, l.transition_at),
-    version = m.version + 1
-  FROM locked l WHERE m.mutex = l.mutex
+    version = m.version OPERATOR(pg_catalog.+) 1
+  FROM locked l WHERE m.mutex OPERATOR(pg_catalog.=) l.mutex
   RETURNING m.mutex, m.owner_id, m.acquired_at, m.ttl_at, m.transition_at, m.version,
             false AS refused
 ), answer AS (
@@ -116,31 +127,33 @@ WITH clock AS MATERIALIZED (
   FROM seen s WHERE NOT (s.own AND s.in_bounds)
 )
 SELECT mutex, owner_id, acquired_at, ttl_at, transition_at, version,
-       floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint, refused
+       pg_catalog.floor(extract(epoch FROM pg_catalog.clock_timestamp())
+         OPERATOR(pg_catalog.*) 1000)::bigint, refused
 FROM answer)";
 
 /// $1 mutexes, $2 contender ids, $3 versions (NULL: any), $4 lock timeout in ms.
 inline constexpr const char* release = R"(
 WITH clock AS MATERIALIZED (
-  SELECT set_config('lock_timeout', $4::text, true),
-         CASE WHEN current_setting('synchronous_commit') IN ('off', 'local')
-              THEN set_config('synchronous_commit', 'on', true) END
+  SELECT pg_catalog.set_config('lock_timeout', $4::pg_catalog.text, true),
+         CASE WHEN pg_catalog.current_setting('synchronous_commit')
+                   OPERATOR(pg_catalog.=) ANY (ARRAY['off', 'local']::pg_catalog.text[])
+              THEN pg_catalog.set_config('synchronous_commit', 'on', true) END
 ), asked AS MATERIALIZED (
   SELECT a.mutex, a.me, a.version
-  FROM clock c CROSS JOIN unnest($1::text[], $2::text[], $3::bigint[]) AS a(mutex, me, version)
+  FROM clock c CROSS JOIN unnest($1::pg_catalog.text[], $2::pg_catalog.text[], $3::bigint[]) AS a(mutex, me, version)
 ), seen AS MATERIALIZED (
   SELECT m.mutex, m.owner_id, m.acquired_at, m.ttl_at, m.transition_at, m.version,
-         m.owner_id = a.me AND m.version = coalesce(a.version, m.version) AS mine
-  FROM asked a JOIN simba_mutex m ON m.mutex = a.mutex
+         m.owner_id OPERATOR(pg_catalog.=) a.me AND m.version OPERATOR(pg_catalog.=) coalesce(a.version, m.version) AS mine
+  FROM asked a JOIN simba_mutex m ON m.mutex OPERATOR(pg_catalog.=) a.mutex
 ), locked AS MATERIALIZED (
   SELECT a.mutex
-  FROM asked a JOIN simba_mutex m ON m.mutex = a.mutex
-  WHERE m.owner_id = a.me AND m.version = coalesce(a.version, m.version)
-  ORDER BY a.mutex COLLATE "C" FOR NO KEY UPDATE OF m
+  FROM asked a JOIN simba_mutex m ON m.mutex OPERATOR(pg_catalog.=) a.mutex
+  WHERE m.owner_id OPERATOR(pg_catalog.=) a.me AND m.version OPERATOR(pg_catalog.=) coalesce(a.version, m.version)
+  ORDER BY a.mutex COLLATE pg_catalog."C" FOR NO KEY UPDATE OF m
 ), released AS (
   UPDATE simba_mutex m SET
-    acquired_at = 0, ttl_at = 0, transition_at = 0, owner_id = '', version = m.version + 1
-  FROM locked l WHERE m.mutex = l.mutex
+    acquired_at = 0, ttl_at = 0, transition_at = 0, owner_id = '', version = m.version OPERATOR(pg_catalog.+) 1
+  FROM locked l WHERE m.mutex OPERATOR(pg_catalog.=) l.mutex
   RETURNING m.mutex, m.owner_id, m.acquired_at, m.ttl_at, m.transition_at, m.version, true AS passed
 ), answer AS (
   SELECT * FROM released
@@ -149,33 +162,64 @@ WITH clock AS MATERIALIZED (
   FROM seen s WHERE NOT s.mine
 )
 SELECT mutex, owner_id, acquired_at, ttl_at, transition_at, version,
-       floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint,
-       CASE WHEN passed THEN pg_notify('simba_mutex', mutex)::text END
+       pg_catalog.floor(extract(epoch FROM pg_catalog.clock_timestamp())
+         OPERATOR(pg_catalog.*) 1000)::bigint,
+       CASE WHEN passed THEN pg_catalog.pg_notify('simba_mutex', mutex)::pg_catalog.text END
 FROM answer)";
 
 /// $1 mutexes.
 inline constexpr const char* look = R"(
 SELECT mutex, owner_id, acquired_at, ttl_at, transition_at, version,
-       floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint
-FROM simba_mutex WHERE mutex = ANY ($1::text[]))";
+       pg_catalog.floor(extract(epoch FROM pg_catalog.clock_timestamp())
+         OPERATOR(pg_catalog.*) 1000)::bigint
+FROM simba_mutex WHERE mutex OPERATOR(pg_catalog.=) ANY ($1::pg_catalog.text[]))";
 
 /// $1 mutex, $2 lock timeout in ms. Answers with one row where it made one.
 inline constexpr const char* init = R"(
 WITH clock AS MATERIALIZED (
-  SELECT set_config('lock_timeout', $2::text, true),
-         CASE WHEN current_setting('synchronous_commit') IN ('off', 'local')
-              THEN set_config('synchronous_commit', 'on', true) END
+  SELECT pg_catalog.set_config('lock_timeout', $2::pg_catalog.text, true),
+         CASE WHEN pg_catalog.current_setting('synchronous_commit')
+                   OPERATOR(pg_catalog.=) ANY (ARRAY['off', 'local']::pg_catalog.text[])
+              THEN pg_catalog.set_config('synchronous_commit', 'on', true) END
 )
 INSERT INTO simba_mutex (mutex, acquired_at, ttl_at, transition_at, owner_id, version)
-SELECT $1::text, 0, 0, 0, '', 0 FROM clock
+SELECT $1::pg_catalog.text, 0, 0, 0, '', 0 FROM clock
 ON CONFLICT DO NOTHING
 RETURNING mutex)";
 
 /// Lets the server look each second, while it works, whether the client is still there.
 inline constexpr const char* notice_our_end = "SET client_connection_check_interval = '1s'";
 
-/// One row: whether the table can be found.
-inline constexpr const char* find_table = "SELECT to_regclass('simba_mutex') IS NOT NULL";
+/// A row where the table can be found: its owner, whether the owner is trusted with this user's
+/// privileges anyway (this user, a role that it acts for, a superuser, the owner of the database),
+/// and whether there is something on the table that could run code of the owner with them.
+inline constexpr const char* find_table = R"(
+SELECT r.rolname,
+       r.oid OPERATOR(pg_catalog.=) me.oid OR r.rolsuper OR r.oid OPERATOR(pg_catalog.=) d.datdba
+         OR (NOT me.rolsuper AND pg_catalog.pg_has_role(me.oid, r.oid, 'USAGE')),
+       c.relkind OPERATOR(pg_catalog.<>) 'r' OR c.relhasrules OR c.relrowsecurity
+         OR c.relhassubclass
+         OR EXISTS (SELECT FROM pg_catalog.pg_trigger t
+                    WHERE t.tgrelid OPERATOR(pg_catalog.=) c.oid AND NOT t.tgisinternal)
+         OR EXISTS (SELECT FROM pg_catalog.pg_constraint k
+                    WHERE k.conrelid OPERATOR(pg_catalog.=) c.oid
+                      AND k.contype OPERATOR(pg_catalog.=) 'c')
+         OR EXISTS (SELECT FROM pg_catalog.pg_index i
+                    WHERE i.indrelid OPERATOR(pg_catalog.=) c.oid
+                      AND (i.indexprs IS NOT NULL OR i.indpred IS NOT NULL))
+         OR EXISTS (SELECT FROM pg_catalog.pg_attribute a
+                    JOIN pg_catalog.pg_type y ON y.oid OPERATOR(pg_catalog.=) a.atttypid
+                    WHERE a.attrelid OPERATOR(pg_catalog.=) c.oid
+                      AND a.attnum OPERATOR(pg_catalog.>) 0 AND NOT a.attisdropped
+                      AND (y.typnamespace OPERATOR(pg_catalog.<>) 'pg_catalog'::pg_catalog.regnamespace
+                           OR (a.atthasdef AND NOT (a.attname OPERATOR(pg_catalog.=) ANY
+                               (ARRAY['mutex', 'acquired_at', 'ttl_at', 'transition_at', 'owner_id',
+                                      'version']::pg_catalog.name[])))))
+FROM pg_catalog.pg_class c
+JOIN pg_catalog.pg_roles r ON r.oid OPERATOR(pg_catalog.=) c.relowner
+JOIN pg_catalog.pg_roles me ON me.rolname OPERATOR(pg_catalog.=) current_user
+JOIN pg_catalog.pg_database d ON d.datname OPERATOR(pg_catalog.=) pg_catalog.current_database()
+WHERE c.oid OPERATOR(pg_catalog.=) pg_catalog.to_regclass('simba_mutex'))";
 
 inline constexpr const char* listen = "LISTEN simba_mutex";
 

@@ -12,9 +12,8 @@
 #include <vector>
 
 #include "fuzz/support.hpp"
-#include "postgresql/array_literal.hpp"
 #include "postgresql/errors.hpp"
-#include "postgresql/result_rows.hpp"
+#include "postgresql/values.hpp"
 #include "simba/core/error.hpp"
 
 namespace simba::postgresql {

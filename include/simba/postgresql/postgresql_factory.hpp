@@ -22,12 +22,16 @@ enum class Listen {
 };
 
 struct PostgreSqlOptions {
-  std::string host = "127.0.0.1";  ///< a name or address, or a Unix socket directory: "/..."
-  std::uint16_t port = 5432;
-  std::string user{};      ///< empty: the name of the operating system user
-  Secret password{};       ///< empty: what libpq finds (PGPASSWORD, ~/.pgpass)
-  std::string database{};  ///< empty: the user name
-  TlsOptions tls{};
+  /// A name or address, or a Unix socket directory: "/...". Several are separated by commas, each
+  /// with a port of its own or not: "db1,db2:5433". They are tried in order until one accepts
+  /// writes (`target_session_attrs=read-write`); one that does not answer within `connect_timeout`
+  /// is tried last the next time.
+  std::string host = "127.0.0.1";
+  std::uint16_t port = 5432;  ///< of hosts without one
+  std::string user{};         ///< empty: the name of the operating system user
+  Secret password{};          ///< empty: what libpq finds (PGPASSWORD, ~/.pgpass)
+  std::string database{};     ///< empty: the user name
+  TlsOptions tls{};           ///< where the mode is unset, PGSSLMODE counts
   Listen listen = Listen::yes;
   sql::SqlOptions sql{};
 };

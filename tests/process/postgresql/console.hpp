@@ -12,7 +12,7 @@
 
 #include "postgresql/connection.hpp"
 #include "postgresql/database.hpp"
-#include "postgresql/result_rows.hpp"
+#include "postgresql/values.hpp"
 #include "simba/core/error.hpp"
 #include "simba/core/log.hpp"
 #include "sql/database.hpp"
@@ -34,9 +34,7 @@ class Console {
  public:
   explicit Console(const PostgreSqlOptions& options)
       : connection_{std::make_shared<ConnectSettings>(options)} {
-    if (connection_.connect(soon(), wakeup_) != sql::Waited::ready) {
-      throw std::runtime_error{"the server does not answer"};
-    }
+    connection_.open(soon(), wakeup_);
   }
 
   void run(const std::string& statement, const std::vector<Parameter>& parameters = {}) {
@@ -52,11 +50,7 @@ class Console {
 
  private:
   Result result_of(const std::string& statement, const std::vector<Parameter>& parameters = {}) {
-    connection_.send(statement.c_str(), parameters);
-    if (connection_.receive(soon(), wakeup_) != sql::Waited::ready) {
-      throw std::runtime_error{"no answer to " + statement};
-    }
-    return connection_.take_result();
+    return connection_.run(statement.c_str(), parameters, soon(), wakeup_);
   }
 
   sql::Wakeup wakeup_;

@@ -1,4 +1,5 @@
 #include <functional>
+#include <optional>
 #include <string>
 
 #include <gmock/gmock.h>
@@ -30,7 +31,13 @@ TEST(PostgreSqlDatabase, RefusesOptionsThatContradictEachOther) {
   EXPECT_EQ(refusal([](auto&) {}), "accepted");
   EXPECT_THAT(refusal([](auto& options) { options.host = ""; }),
               HasSubstr("host must not be empty"));
-  EXPECT_THAT(refusal([](auto& options) { options.host = "a,b"; }), HasSubstr("\"a,b\""));
+  for (const auto* const hosts : {"a,", ",a", "a:0", "a:x", "a:65536", "[::1", "[::1]x,b"}) {
+    EXPECT_THAT(refusal([&](auto& options) {
+                  options.host = hosts;
+                  options.tls.mode = TlsMode::off;
+                }),
+                HasSubstr(hosts));
+  }
   EXPECT_THAT(refusal([](auto& options) { options.port = 0; }),
               HasSubstr("port must be between 1 and 65535 (got 0)"));
   EXPECT_THAT(refusal([](auto& options) { options.tls.ca_file = "ca.crt"; }),
@@ -57,12 +64,38 @@ TEST(PostgreSqlDatabase, RefusesTextsThatWouldBeCutAndShowsNoPassword) {
               HasSubstr("database must not contain a NUL"));
 }
 
+TEST(PostgreSqlDatabase, SendsAPasswordToAnotherHostOnlyInAWayThatWasChosen) {
+  const auto of = [](const std::string& host, std::optional<TlsMode> mode = {}) {
+    return refusal([&](auto& options) {
+      options.host = host;
+      if (mode) options.tls.mode = *mode;
+    });
+  };
+  for (const auto* const host :
+       {"db", "10.0.0.1", "2001:db8::1", "localhost,db", "127.0.0.1.example"}) {
+    EXPECT_THAT(of(host),
+                AllOf(HasSubstr("password would be used on an unencrypted connection to host"),
+                      HasSubstr("tls.mode")));
+    for (const auto mode : {TlsMode::off, TlsMode::encrypt, TlsMode::verify_ca, TlsMode::verify}) {
+      EXPECT_EQ(of(host, mode), "accepted");
+    }
+  }
+  for (const auto* const host :
+       {"localhost", "127.1.2.3", "::1", "::ffff:127.0.0.1", "/run/postgresql"}) {
+    EXPECT_EQ(of(host), "accepted") << host;
+  }
+}
+
 TEST(PostgreSqlDatabase, IsNamedByItsPlaceWithoutThePassword) {
   PostgreSqlOptions options;
   options.password = Secret{"secret"};
   EXPECT_EQ(PostgreSqlDatabase(options, make_null_logger()).name(), "PostgreSQL at 127.0.0.1:5432");
   options.host = "::1";
   EXPECT_EQ(PostgreSqlDatabase(options, make_null_logger()).name(), "PostgreSQL at [::1]:5432");
+  options.host = "a,b:5433,[::1]:5434";
+  options.tls.mode = TlsMode::verify;
+  EXPECT_EQ(PostgreSqlDatabase(options, make_null_logger()).name(),
+            "PostgreSQL at a:5432, b:5433, [::1]:5434");
 }
 
 }  // namespace

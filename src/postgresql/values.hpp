@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -9,6 +10,20 @@
 struct pg_result;  // of libpq
 
 namespace simba::postgresql {
+
+/// The text form of a PostgreSQL array, which goes to the server as a parameter.
+class ArrayLiteral {
+ public:
+  /// Throws InvalidArgumentError where `element` has a NUL, which no text of PostgreSQL can hold.
+  void add(std::string_view element);
+  void add_null();
+
+  /// Ends the array.
+  std::string take() &&;
+
+ private:
+  std::string text_{"{"};
+};
 
 /// The rows of an answer with the columns that statements.hpp names. Throws Error `internal` where
 /// it has more than `most` rows, or one that is not such a row: what a server sends is not trusted.

@@ -1,12 +1,13 @@
-#include "postgresql/result_rows.hpp"
+#include "postgresql/values.hpp"
 
-#include <charconv>
 #include <cstdint>
 #include <libpq-fe.h>
 #include <system_error>
+#include <utility>
 
 #include <fmt/format.h>
 
+#include "core/text.hpp"
 #include "simba/core/error.hpp"
 
 namespace simba::postgresql {
@@ -35,14 +36,9 @@ class Reader {
 
   template <typename Number>
   Number number(int row, int column) const {
-    const std::string_view digits = text(row, column);
-    Number value{};
-    const auto [end, error] =
-        std::from_chars(digits.data(), digits.data() + digits.size(), value, 10);
-    if (error != std::errc{} || end != digits.data() + digits.size()) {
-      refuse(fmt::format("column {} is not a valid number", column + 1));
-    }
-    return value;
+    const auto value = detail::parse_number<Number>(text(row, column));
+    if (!value) refuse(fmt::format("column {} is not a valid number", column + 1));
+    return *value;
   }
 
  private:
@@ -51,6 +47,27 @@ class Reader {
 };
 
 }  // namespace
+
+void ArrayLiteral::add(std::string_view element) {
+  if (text_.size() > 1) text_ += ',';
+  text_ += '"';
+  for (const char c : element) {
+    if (c == '\0') throw InvalidArgumentError{"a name must not contain a NUL character"};
+    if (c == '"' || c == '\\') text_ += '\\';
+    text_ += c;
+  }
+  text_ += '"';
+}
+
+void ArrayLiteral::add_null() {
+  if (text_.size() > 1) text_ += ',';
+  text_ += "NULL";
+}
+
+std::string ArrayLiteral::take() && {
+  text_ += '}';
+  return std::move(text_);
+}
 
 std::vector<sql::Row> rows_of(const PGresult* result, std::size_t most,
                               std::string_view database_name) {

@@ -1,10 +1,13 @@
-#include "simba/postgresql/postgresql_factory.hpp"
-
 #include <chrono>
 #include <utility>
 
 #include "postgresql/database.hpp"
+#include "postgresql/inspector.hpp"
 #include "simba/core/error.hpp"
+#include "simba/postgresql/postgresql_admin.hpp"
+#include "simba/postgresql/postgresql_factory.hpp"
+#include "sql/admin/sql_admin.hpp"
+#include "sql/sql_plan.hpp"
 #include "sql/sql_store.hpp"
 
 namespace simba::postgresql {
@@ -42,6 +45,21 @@ std::unique_ptr<sql::MutexOwnerRepository> make_postgresql_repository(PostgreSql
   if (!options.sql.runtime) options.sql.runtime = make_runtime();
   return sql::make_sql_repository(database_of(options, *options.sql.runtime), options.sql,
                                   defaults_of(options));
+}
+
+std::unique_ptr<engine::StoreAdmin> make_postgresql_admin(const PostgreSqlOptions& options,
+                                                          std::shared_ptr<const Runtime> runtime) {
+  if (!runtime) throw InvalidArgumentError{"a PostgreSQL store needs a runtime"};
+  auto database = [options, runtime](sql::Schema schema) {
+    PostgreSqlOptions with_schema = options;
+    with_schema.sql.schema = schema;
+    return database_of(with_schema, *runtime);
+  };
+  const sql::SqlPlan plan{options.sql, defaults_of(options)};
+  auto inspector =
+      std::make_unique<PostgreSqlInspector>(options, plan.connect_timeout, plan.statement_timeout);
+  return sql::make_sql_admin(std::move(inspector), std::move(database), options.sql,
+                             defaults_of(options));
 }
 
 }  // namespace simba::postgresql

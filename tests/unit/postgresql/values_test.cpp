@@ -1,4 +1,4 @@
-#include "postgresql/array_literal.hpp"
+#include "postgresql/values.hpp"
 
 #include <string>
 #include <utility>

@@ -1,6 +1,5 @@
-#include "postgresql/admin/table_inspector.hpp"
+#include "postgresql/inspector.hpp"
 
-#include <charconv>
 #include <cstdint>
 #include <libpq-fe.h>
 #include <optional>
@@ -9,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "core/text.hpp"
 #include "postgresql/statements.hpp"
 #include "simba/core/error.hpp"
 
@@ -17,52 +17,55 @@ namespace {
 
 using engine::Finding;
 using sql::problem;
-using sql::Waited;
 using sql::warning;
 
 /// What the statements of the store need.
 constexpr int least_version = 120000;
 
 constexpr const char* server_facts = R"(
-SELECT current_setting('server_version'),
-       floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint,
-       pg_is_in_recovery() OR current_setting('transaction_read_only')::bool,
-       current_setting('fsync'), pg_backend_pid(),
-       coalesce(has_schema_privilege(current_schema(), 'CREATE'), false))";
+SELECT pg_catalog.current_setting('server_version'),
+       pg_catalog.floor(extract(epoch FROM pg_catalog.clock_timestamp())
+         OPERATOR(pg_catalog.*) 1000)::bigint,
+       pg_catalog.pg_is_in_recovery()
+         OR pg_catalog.current_setting('transaction_read_only')::boolean,
+       pg_catalog.current_setting('fsync'), pg_catalog.pg_backend_pid(),
+       coalesce(pg_catalog.has_schema_privilege(pg_catalog.current_schema(), 'CREATE'), false))";
 
 constexpr const char* rights = R"(
-SELECT has_table_privilege(t, 'SELECT'), has_table_privilege(t, 'INSERT'),
-       has_table_privilege(t, 'UPDATE')
-FROM to_regclass('simba_mutex') AS t)";
+SELECT pg_catalog.has_table_privilege(t, 'SELECT'), pg_catalog.has_table_privilege(t, 'INSERT'),
+       pg_catalog.has_table_privilege(t, 'UPDATE')
+FROM pg_catalog.to_regclass('simba_mutex') AS t)";
 
 /// Name, type, length in characters, size in bytes, whether equal texts are equal bytes.
 constexpr const char* columns = R"(
-SELECT a.attname, format_type(a.atttypid, a.atttypmod),
-       CASE WHEN a.atttypid IN ('varchar'::regtype, 'bpchar'::regtype) AND a.atttypmod > 4
-            THEN a.atttypmod - 4 END,
-       CASE WHEN a.atttypid IN ('int2'::regtype, 'int4'::regtype, 'int8'::regtype)
+SELECT a.attname, pg_catalog.format_type(a.atttypid, a.atttypmod),
+       CASE WHEN a.atttypid OPERATOR(pg_catalog.=) ANY
+                   (ARRAY['varchar', 'bpchar']::pg_catalog.regtype[])
+                 AND a.atttypmod OPERATOR(pg_catalog.>) 4
+            THEN a.atttypmod OPERATOR(pg_catalog.-) 4 END,
+       CASE WHEN a.atttypid OPERATOR(pg_catalog.=) ANY
+                   (ARRAY['int2', 'int4', 'int8']::pg_catalog.regtype[])
             THEN a.attlen END,
        coalesce(c.collisdeterministic, true)
-FROM pg_attribute a LEFT JOIN pg_collation c ON c.oid = a.attcollation
-WHERE a.attrelid = to_regclass('simba_mutex') AND a.attnum > 0 AND NOT a.attisdropped)";
+FROM pg_catalog.pg_attribute a
+LEFT JOIN pg_catalog.pg_collation c ON c.oid OPERATOR(pg_catalog.=) a.attcollation
+WHERE a.attrelid OPERATOR(pg_catalog.=) pg_catalog.to_regclass('simba_mutex')
+  AND a.attnum OPERATOR(pg_catalog.>) 0 AND NOT a.attisdropped)";
 
 constexpr const char* unique_name = R"(
 SELECT 1
-FROM pg_index i JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = i.indkey[0]
-WHERE i.indrelid = to_regclass('simba_mutex') AND i.indisunique AND i.indisvalid
-  AND i.indnkeyatts = 1 AND i.indpred IS NULL AND a.attname = 'mutex')";
-
-std::optional<std::int64_t> number(std::string_view text) {
-  std::int64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
-  return value;
-}
+FROM pg_catalog.pg_index i
+JOIN pg_catalog.pg_attribute a ON a.attrelid OPERATOR(pg_catalog.=) i.indrelid
+                              AND a.attnum OPERATOR(pg_catalog.=) i.indkey[0]
+WHERE i.indrelid OPERATOR(pg_catalog.=) pg_catalog.to_regclass('simba_mutex')
+  AND i.indisunique AND i.indisvalid AND i.indnkeyatts OPERATOR(pg_catalog.=) 1
+  AND i.indpred IS NULL AND a.attname OPERATOR(pg_catalog.=) 'mutex')";
 
 sql::TableColumn column_of(const std::vector<std::string>& row) {
   sql::TableColumn column{.name = row.at(0), .type = row.at(1)};
-  if (const auto length = number(row.at(2))) column.most = static_cast<std::uint64_t>(*length);
-  if (const auto bytes = number(row.at(3)))
+  if (const auto length = detail::parse_number<std::int64_t>(row.at(2)))
+    column.most = static_cast<std::uint64_t>(*length);
+  if (const auto bytes = detail::parse_number<std::int64_t>(row.at(3)))
     column.most = static_cast<std::uint64_t>(*bytes * 8 - 1);
   return column;
 }
@@ -81,21 +84,14 @@ void PostgreSqlInspector::connect() {
   if (connection_ && connection_->usable()) return;
   connection_.reset();
   auto fresh = std::make_unique<Connection>(settings_);
-  if (fresh->connect(sql::real_now() + connect_timeout_, never_raised_) != Waited::ready) {
-    throw Error{ErrorKind::unavailable,
-                fmt::format("cannot connect to {}: timed out", settings_->name())};
-  }
+  fresh->open(sql::real_now() + connect_timeout_, never_raised_);
   connection_ = std::move(fresh);
 }
 
 PostgreSqlInspector::Table PostgreSqlInspector::ask(const char* statement) {
   connect();
-  connection_->send(statement, {});
-  if (connection_->receive(sql::real_now() + statement_timeout_, never_raised_) != Waited::ready) {
-    connection_.reset();
-    throw Error{ErrorKind::timeout, fmt::format("no answer from {}: timed out", settings_->name())};
-  }
-  const Result result = connection_->take_result();
+  const Result result =
+      connection_->run(statement, {}, sql::real_now() + statement_timeout_, never_raised_);
   Table table(static_cast<std::size_t>(PQntuples(result.get())));
   for (int row = 0; row < PQntuples(result.get()); ++row) {
     auto& values = table[static_cast<std::size_t>(row)];
@@ -107,7 +103,14 @@ PostgreSqlInspector::Table PostgreSqlInspector::ask(const char* statement) {
   return table;
 }
 
-bool PostgreSqlInspector::has_table() { return ask(statements::find_table).at(0).at(0) == "t"; }
+bool PostgreSqlInspector::has_table() {
+  const Table found = ask(statements::find_table);
+  if (found.empty()) return false;
+  if (found.at(0).at(1) != "t" && found.at(0).at(2) != "f") {
+    throw table_of_stranger(settings_->name(), found.at(0).at(0), connection_->handle());
+  }
+  return true;
+}
 
 std::vector<std::string> PostgreSqlInspector::names() {
   std::vector<std::string> names;
@@ -134,7 +137,7 @@ void PostgreSqlInspector::check_server(engine::StoreReport& report) {
   }
   const auto facts = ask(server_facts).at(0);
   report.server = "PostgreSQL " + facts.at(0).substr(0, facts.at(0).find(' '));
-  if (const auto now = number(facts.at(1))) {
+  if (const auto now = detail::parse_number<std::int64_t>(facts.at(1))) {
     report.server_time = StoreTime{std::chrono::milliseconds{*now}};
   }
   if (facts.at(2) == "t") {
@@ -147,14 +150,27 @@ void PostgreSqlInspector::check_server(engine::StoreReport& report) {
                 "two owners; set fsync = on in postgresql.conf"));
   }
   // A pooler gives out numbers of its own.
-  const bool pooled = number(facts.at(4)) != PQbackendPID(connection_->handle());
+  const bool pooled =
+      detail::parse_number<std::int64_t>(facts.at(4)) != PQbackendPID(connection_->handle());
   if (pooled && listen_ == Listen::yes) {
     findings.push_back(
         warning("connected through a pooler; unless it gives each client its own session "
                 "(pool_mode = session), waiters are not notified of releases: set listen to no, or "
                 "connect to the server directly"));
   }
-  if (!has_table()) {
+  const Table found = ask(statements::find_table);
+  if (!found.empty() && found.at(0).at(1) != "t") {
+    const std::string& owner = found.at(0).at(0);
+    findings.push_back(
+        found.at(0).at(2) != "f"
+            ? problem(table_of_stranger(settings_->name(), owner, connection_->handle()))
+            : warning(fmt::format(
+                  "table simba_mutex belongs to role \"{}\", who could put a trigger on it that "
+                  "runs with the privileges of user \"{}\"; unless you trust that role, run as a "
+                  "superuser: ALTER TABLE simba_mutex OWNER TO \"{}\"",
+                  owner, PQuser(connection_->handle()), PQuser(connection_->handle()))));
+  }
+  if (found.empty()) {
     findings.push_back(problem(fmt::format(
         "table simba_mutex is missing in database \"{}\"; run simba init{}",
         PQdb(connection_->handle()),

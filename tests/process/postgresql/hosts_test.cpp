@@ -1,0 +1,90 @@
+// Several hosts, and which of them may get a password.
+#include <cstdlib>
+#include <netinet/in.h>
+#include <string>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "console.hpp"
+#include "support/servers.hpp"
+
+namespace simba::postgresql::test {
+namespace {
+
+using sql::Change;
+using testing::AllOf;
+using testing::HasSubstr;
+
+/// Not a loopback address by name, but there is a server behind it.
+PostgreSqlOptions elsewhere() {
+  PostgreSqlOptions options = options_of(support::postgresql_location());
+  options.host = "0.0.0.0";
+  return options;
+}
+
+struct Variable {
+  Variable(const char* variable, const std::string& value) : name{variable} {
+    ::setenv(name, value.c_str(), 1);
+  }
+  ~Variable() { ::unsetenv(name); }
+  const char* const name;
+};
+
+TEST(PostgreSqlPassword, OfTheEnvironmentGoesToAnotherHostOnlyInAWayThatWasChosen) {
+  PostgreSqlOptions options = elsewhere();
+  const Variable password{"PGPASSWORD", options.password.reveal()};
+  options.password = Secret{};
+  EXPECT_THAT(error_of([&] { Client{options}.connect(); }).what(),
+              AllOf(HasSubstr("PGPASSWORD"), HasSubstr("tls.mode")));
+  {
+    const Variable mode{"PGSSLMODE", "disable"};
+    EXPECT_NO_THROW(Client{options}.connect());
+  }
+  {
+    const Variable mode{"PGSSLMODE", "require"};
+    EXPECT_THAT(error_of([&] { Client{options}.connect(); }).what(), HasSubstr("SSL"))
+        << "the server of the tests has no TLS";
+    options.tls.mode = TlsMode::off;
+    EXPECT_NO_THROW(Client{options}.connect()) << "what is written out counts";
+  }
+}
+
+TEST(PostgreSqlHosts, TheFirstThatAcceptsWritesIsUsed) {
+  const support::PostgreSqlServer replica{support::Tls::off, {"-c", "fsync=off"}};
+  const support::PostgreSqlServer primary{support::Tls::off, {"-c", "fsync=off"}};
+  PostgreSqlOptions options = options_of(replica.location());
+  ASSERT_EQ(primary.location().password, replica.location().password);
+  Console{options}.run(
+      fmt::format("ALTER DATABASE {} SET default_transaction_read_only = on", options.database));
+  options.host = fmt::format("127.0.0.1:1,127.0.0.1:{},127.0.0.1:{}", replica.location().port,
+                             primary.location().port);
+  Client client{options};
+  EXPECT_EQ(change(*client.connect(), Change::acquire, ask("m", "me")).owner_id, "me");
+}
+
+TEST(PostgreSqlHosts, OneThatStaysSilentIsTriedLastTheNextTime) {
+  PostgreSqlOptions options = options_of(support::postgresql_location());
+  const int silent = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t size = sizeof address;
+  auto* const any = reinterpret_cast<sockaddr*>(&address);
+  ASSERT_EQ(::bind(silent, any, size), 0);
+  ASSERT_EQ(::listen(silent, 5), 0);
+  ASSERT_EQ(::getsockname(silent, any, &size), 0);
+  options.host =
+      fmt::format("127.0.0.1:{},{}:{}", ntohs(address.sin_port), options.host, options.port);
+  Client client{options};
+  EXPECT_THAT(
+      error_of([&] { client.database.connect(sql::real_now() + 200ms, client.closing); }).what(),
+      HasSubstr("timed out"));
+  EXPECT_NO_THROW(client.connect());
+  ::close(silent);
+}
+
+}  // namespace
+}  // namespace simba::postgresql::test
