@@ -177,6 +177,11 @@ Connection::Connection(std::filesystem::path path, LocalTime deadline, const sql
   handle_.reset(handle);
   if (code != SQLITE_OK) fail(code);
   ::sqlite3_busy_handler(handle, &Connection::busy, this);
+  // Whoever wrote the file does not decide what runs here.
+  ::sqlite3_db_config(handle, SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
+  ::sqlite3_db_config(handle, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nullptr);
+  ::sqlite3_db_config(handle, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, nullptr);
+  ::sqlite3_db_config(handle, SQLITE_DBCONFIG_ENABLE_VIEW, 0, nullptr);
 }
 
 void Connection::check_place() {

@@ -27,11 +27,11 @@ constexpr const char* liveness_column =
 
 }  // namespace
 
-SqliteDatabase::SqliteDatabase(std::filesystem::path path, ChildProcesses child_processes,
-                               sql::Schema schema, std::shared_ptr<Logger> log, HostClock clock)
-    : path_{std::move(path)},
-      alive_path_{path_.string() + "-alive"},
-      name_{"SQLite database " + path_.string()},
+SqliteDatabase::SqliteDatabase(Place place, ChildProcesses child_processes, sql::Schema schema,
+                               std::shared_ptr<Logger> log, HostClock clock)
+    : place_{std::move(place)},
+      alive_path_{place_.file().string() + "-alive"},
+      name_{"SQLite database " + place_.file().string()},
       child_processes_{child_processes},
       schema_{schema},
       log_{std::move(log)},
@@ -39,7 +39,9 @@ SqliteDatabase::SqliteDatabase(std::filesystem::path path, ChildProcesses child_
 
 std::unique_ptr<sql::Session> SqliteDatabase::connect(LocalTime deadline,
                                                       const sql::Wakeup& closing) {
-  auto connection = std::make_unique<Connection>(path_, deadline, closing);
+  place_.check();
+  place_.make();
+  auto connection = std::make_unique<Connection>(place_.file(), deadline, closing);
   connection->use_write_ahead_log();
   ensure_schema(*connection);
   auto liveness = ensure_liveness(deadline, closing);
@@ -61,7 +63,7 @@ void SqliteDatabase::ensure_schema(Connection& connection) const {
         fmt::format(
             "SQLite store: {} lacks the tables of Simba; create them with the statements in "
             "{}/sqlite.sql, or let the store create them (Schema::create)",
-            path_.string(), SIMBA_SCHEMA_FOLDER)};
+            place_.file().string(), SIMBA_SCHEMA_FOLDER)};
   }
   Transaction transaction{connection};
   connection.execute(sql::schema::sqlite_sql.data());
@@ -75,14 +77,14 @@ std::shared_ptr<const Liveness> SqliteDatabase::ensure_liveness(LocalTime deadli
                                                                 const sql::Wakeup& closing) {
   const std::lock_guard lock{mutex_};
   if (!liveness_) {
-    liveness_ =
-        std::make_shared<const Liveness>(alive_path_, path_, child_processes_, deadline, closing);
+    liveness_ = std::make_shared<const Liveness>(alive_path_, place_.file(), child_processes_,
+                                                 deadline, closing);
   }
   return liveness_;
 }
 
 std::unique_ptr<sql::ChangeFeed> SqliteDatabase::make_feed() {
-  return std::make_unique<FileFeed>(path_.string() + "-wal", alive_path_, log_);
+  return std::make_unique<FileFeed>(place_.file().string() + "-wal", alive_path_, log_);
 }
 
 }  // namespace simba::sqlite

@@ -12,6 +12,7 @@
 #include "sqlite/connection.hpp"
 #include "sqlite/host_clock.hpp"
 #include "sqlite/liveness.hpp"
+#include "sqlite/place.hpp"
 
 namespace simba::sqlite {
 
@@ -19,7 +20,7 @@ namespace simba::sqlite {
 class SqliteDatabase final : public sql::Database {
  public:
   /// Empty `clock`: the host's. Another one is for tests.
-  SqliteDatabase(std::filesystem::path path, ChildProcesses child_processes, sql::Schema schema,
+  SqliteDatabase(Place place, ChildProcesses child_processes, sql::Schema schema,
                  std::shared_ptr<Logger> log, HostClock clock = {});
 
   std::string_view name() const noexcept override { return name_; }
@@ -31,7 +32,7 @@ class SqliteDatabase final : public sql::Database {
   std::shared_ptr<const Liveness> ensure_liveness(LocalTime deadline, const sql::Wakeup& closing);
 
   // constant after construction
-  const std::filesystem::path path_;
+  const Place place_;
   const std::filesystem::path alive_path_;
   const std::string name_;
   const ChildProcesses child_processes_;

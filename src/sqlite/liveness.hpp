@@ -13,8 +13,10 @@ namespace simba::sqlite {
 
 /// Lets other processes of the host see whether this one is still there. Each process locks one
 /// byte of a common file, at a place of its own that nobody uses again; the kernel drops the lock
-/// when the last process that inherited the descriptor is gone, however it ends, and not while it
-/// is paused.
+/// when the process is gone, however it ends, and not while it is paused.
+///
+/// Where child processes keep the lock, they inherit a second description of the file: it is
+/// read-only and has a shared lock on the same byte. Whatever they do to it, ours remains.
 ///
 /// The file has a random name of its own inside, so that locks on a file that was deleted and made
 /// again are never taken for each other's: then nobody is seen as gone, and leases decide alone.
@@ -39,6 +41,7 @@ class Liveness {
 
  private:
   const int file_;
+  int inherited_ = -1;  // -1: child processes do not keep the lock
   std::string file_id_;
   std::string mark_;
 };

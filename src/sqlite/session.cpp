@@ -86,19 +86,26 @@ SqliteSession::SqliteSession(std::unique_ptr<Connection> connection,
 
 std::int64_t SqliteSession::now() const { return clock_.since_boot().count() + epoch_offset_; }
 
+/// False: this boot has no clock yet.
+bool SqliteSession::read_offset() {
+  if (!read_clock_.step()) return false;
+  const bool is_number = read_clock_.is_number(0);
+  epoch_offset_ = read_clock_.number(0);
+  read_clock_.reset();
+  // Three thousand centuries either way: sums with it do not overflow.
+  constexpr std::int64_t most = std::int64_t{1} << 53U;
+  if (is_number && epoch_offset_ >= -most && epoch_offset_ <= most) return true;
+  throw Error{ErrorKind::configuration,
+              fmt::format("SQLite store: {}: invalid epoch_offset in table simba_clock; delete all "
+                          "its rows while nobody uses the database",
+                          connection_->path().string())};
+}
+
 void SqliteSession::begin_clock() {
   read_clock_.bind(1, clock_.boot_id);
-  if (read_clock_.step()) {
-    epoch_offset_ = read_clock_.number(0);
-    read_clock_.reset();
-    return;
-  }
+  if (read_offset()) return;
   Transaction transaction{*connection_};
-  if (read_clock_.step()) {  // another process was faster
-    epoch_offset_ = read_clock_.number(0);
-    read_clock_.reset();
-    return;
-  }
+  if (read_offset()) return;  // another process was faster
   Statement owners{*connection_, statements::owners};
   while (owners.step()) {
     if (liveness_->state_of(owners.text(0)) == Liveness::State::alive) {

@@ -48,6 +48,7 @@ class SqliteSession final : public sql::Session {
 
   std::int64_t now() const;
   void begin_clock();
+  bool read_offset();
   void check_clock();
   void set_durability(Durability durability);
   bool is_gone(const Found& found) const;

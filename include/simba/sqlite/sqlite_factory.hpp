@@ -16,9 +16,23 @@ enum class ChildProcesses {
   keep_lock,  ///< they stay locked until the programs that it started have died too
 };
 
+/// Who may use a database that is created, and who is trusted with one that exists.
+enum class FileMode {
+  owner,  ///< 0600: this user (and root)
+  group,  ///< 0660: also the group; the directory may belong to another user and be group-writable
+};
+
+/// On which file systems a database may be.
+enum class FileSystem {
+  local,  ///< refused on network file systems and FUSE, whose locks may not reach every process
+  any,    ///< also there: you know that locks work between all processes that use the file
+};
+
 struct SqliteOptions {
   std::filesystem::path path{};  ///< created if it is missing, but not its directory
   ChildProcesses child_processes = ChildProcesses::ignore;
+  FileMode mode = FileMode::owner;
+  FileSystem file_system = FileSystem::local;
   sql::SqlOptions sql{};
 };
 
@@ -32,6 +46,12 @@ struct SqliteOptions {
 ///
 /// Every acquisition is on disk before it is answered (one fsync), so no fencing token repeats even
 /// after a power failure. Renewals and releases need no fsync.
+///
+/// Whoever can write to the directory of the file, or to one above it, could replace the file or
+/// its companions. So opening fails with an error that names the cure where that is anyone but this
+/// user, root and, with `FileMode::group`, the group. The same goes for a file that is mounted
+/// alone into its directory: containers that share the file but not the directory do not see each
+/// other.
 ///
 /// Not guaranteed: anything on a network file system, or between hosts.
 ///

@@ -1,13 +1,16 @@
 #include "sqlite/liveness.hpp"
 
 #include <chrono>
+#include <fcntl.h>
 #include <filesystem>
 #include <fstream>
 #include <memory>
 #include <string>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <system_error>
 #include <unistd.h>
+#include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -21,11 +24,26 @@ namespace {
 using namespace std::chrono_literals;
 using State = Liveness::State;
 using testing::HasSubstr;
+using testing::IsEmpty;
 
 struct LivenessTest : testing::Test {
-  std::unique_ptr<Liveness> join() const {
-    return std::make_unique<Liveness>(path, database, ChildProcesses::ignore, sql::real_now() + 5s,
+  std::unique_ptr<Liveness> join(ChildProcesses child_processes = ChildProcesses::ignore) const {
+    return std::make_unique<Liveness>(path, database, child_processes, sql::real_now() + 5s,
                                       closing);
+  }
+
+  /// The descriptors of the file that a program would inherit.
+  std::vector<int> inherited() const {
+    std::vector<int> found;
+    for (const auto& entry : std::filesystem::directory_iterator{"/proc/self/fd"}) {
+      const int file = std::stoi(entry.path().filename());
+      std::error_code closed;
+      if (std::filesystem::read_symlink(entry.path(), closed) == path &&
+          (fcntl(file, F_GETFD) & FD_CLOEXEC) == 0) {
+        found.push_back(file);
+      }
+    }
+    return found;
   }
 
   const support::TemporaryFolder folder;
@@ -67,6 +85,38 @@ TEST_F(LivenessTest, AForkedChildCountsAsItsParentUntilItIsGone) {
   EXPECT_EQ(observer->state_of(mark), State::alive);
   close(hold[1]);
   ASSERT_EQ(waitpid(child, nullptr, 0), child);
+  EXPECT_EQ(observer->state_of(mark), State::gone);
+}
+
+TEST_F(LivenessTest, AProgramInheritsNothingUnlessChildProcessesKeepTheLock) {
+  const auto one = join();
+  EXPECT_THAT(inherited(), IsEmpty());
+}
+
+TEST_F(LivenessTest, WhatAProgramInheritsCannotReleaseTheLockOfItsParent) {
+  const auto observer = join();
+  const auto one = join(ChildProcesses::keep_lock);
+  const auto files = inherited();
+  ASSERT_EQ(files.size(), 1U);
+  struct flock all {};
+  all.l_whence = SEEK_SET;  // from the beginning to any end
+  all.l_type = F_WRLCK;
+  EXPECT_NE(fcntl(files.front(), F_OFD_SETLK, &all), 0) << "it may lock out others";
+  EXPECT_LT(write(files.front(), "x", 1), 0) << "it may change the file";
+  all.l_type = F_UNLCK;
+  EXPECT_EQ(fcntl(files.front(), F_OFD_SETLK, &all), 0);
+  EXPECT_EQ(observer->state_of(one->mark()), State::alive) << "unlocking released ours";
+}
+
+TEST_F(LivenessTest, AProgramThatInheritedTheLockKeepsItUntilItIsGone) {
+  const auto observer = join();
+  auto one = join(ChildProcesses::keep_lock);
+  const std::string mark = one->mark();
+  ASSERT_EQ(inherited().size(), 1U);
+  const int kept = dup(inherited().front());  // what a child has
+  one.reset();
+  EXPECT_EQ(observer->state_of(mark), State::alive);
+  close(kept);
   EXPECT_EQ(observer->state_of(mark), State::gone);
 }
 

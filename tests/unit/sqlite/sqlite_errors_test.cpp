@@ -149,7 +149,7 @@ TEST_F(SqliteErrorsTest, OptionsThatMakeNoSenseAreRefused) {
 /// A full or read-only disk, where the tests may mount one.
 struct SqliteOnADiskOfItsOwn : SqliteErrorsTest {
   void SetUp() override {
-    if (mount("tmpfs", folder.path().c_str(), "tmpfs", 0, "size=256k") != 0) {
+    if (mount("tmpfs", folder.path().c_str(), "tmpfs", 0, "size=256k,mode=0700") != 0) {
       GTEST_SKIP() << "a file system cannot be mounted here";
     }
     mounted = true;

@@ -1,12 +1,8 @@
-#include "sqlite/admin/file_inspector.hpp"
+#include "sqlite/file_inspector.hpp"
 
-#include <algorithm>
-#include <array>
-#include <cstdint>
-#include <optional>
 #include <sqlite3.h>
 #include <string_view>
-#include <sys/vfs.h>
+#include <sys/stat.h>
 #include <system_error>
 #include <unistd.h>
 #include <utility>
@@ -27,6 +23,9 @@ constexpr const char* complete =
     "SELECT 1 FROM sqlite_master m JOIN pragma_table_info('simba_mutex') c "
     "WHERE m.type = 'table' AND m.name = 'simba_clock' AND c.name = 'liveness'";
 constexpr const char* table = "SELECT 1 FROM sqlite_master WHERE name = 'simba_mutex'";
+constexpr const char* triggers =
+    "SELECT 1 FROM sqlite_master WHERE type = 'trigger' AND tbl_name IN ('simba_mutex', "
+    "'simba_clock')";
 constexpr const char* columns = "SELECT name, type FROM pragma_table_info('simba_mutex')";
 
 bool answers(Connection& connection, const char* query) {
@@ -36,36 +35,13 @@ bool answers(Connection& connection, const char* query) {
   return found;
 }
 
-/// The kind of a file system whose locks do not reach, or do not surely reach, every process. By
-/// the numbers of statfs(2).
-std::optional<std::string_view> network_file_system(const std::filesystem::path& folder) {
-  constexpr std::array<std::pair<std::uint32_t, std::string_view>, 9> kinds{{
-      {0x6969U, "NFS"},
-      {0x517BU, "SMB"},
-      {0xFF534D42U, "CIFS"},
-      {0xFE534D42U, "SMB"},
-      {0x65735546U, "FUSE"},
-      {0x01021997U, "9P"},
-      {0x00C36400U, "Ceph"},
-      {0x5346414FU, "AFS"},
-      {0x01161970U, "GFS2"},
-  }};
-  struct statfs facts {};
-  if (::statfs(folder.c_str(), &facts) != 0) return std::nullopt;
-  const auto* const found = std::find_if(kinds.begin(), kinds.end(), [&](const auto& kind) {
-    return kind.first == static_cast<std::uint32_t>(facts.f_type);
-  });
-  if (found == kinds.end()) return std::nullopt;
-  return found->second;
-}
-
 }  // namespace
 
-FileInspector::FileInspector(std::filesystem::path path, sql::Schema schema,
-                             std::chrono::milliseconds timeout)
-    : path_{std::move(path)}, schema_{schema}, timeout_{timeout} {}
+FileInspector::FileInspector(Place place, sql::Schema schema, std::chrono::milliseconds timeout)
+    : place_{std::move(place)}, schema_{schema}, timeout_{timeout} {}
 
 Connection FileInspector::open() const {
+  place_.check();
   return Connection{path_, sql::real_now() + timeout_, never_raised_};
 }
 
@@ -144,11 +120,19 @@ void FileInspector::check_place(std::vector<Finding>& findings) const {
             path_.string()),
         ErrorKind::permission));
   }
-  if (const auto kind = network_file_system(folder)) {
+  try {
+    place_.check();
+  } catch (const Error& error) {
+    findings.push_back(problem(error));
+    return;
+  }
+  struct stat file {};
+  struct stat around {};
+  if (::stat(path_.c_str(), &file) == 0 && ::stat(folder.c_str(), &around) == 0 &&
+      (file.st_mode & S_IROTH) != 0 && (around.st_mode & S_IXOTH) != 0) {
     findings.push_back(
-        warning(fmt::format("{} is on a {} file system, whose locks may not exclude other hosts or "
-                            "processes; use a local file system, or another store",
-                            path_.string(), *kind)));
+        warning(fmt::format("any user can read {}, and so block it by locks; run: chmod o-rwx {}*",
+                            path_.string(), path_.string())));
   }
 }
 
@@ -175,6 +159,12 @@ void FileInspector::check_tables(std::vector<Finding>& findings) const {
     found.push_back({.name = statement.text(0), .type = statement.text(1)});
   }
   for (auto& finding : sql::check_columns(found, 0)) findings.push_back(std::move(finding));
+  if (answers(connection, triggers)) {
+    findings.push_back(warning(
+        fmt::format("someone has put triggers on the tables in {}, which Simba does not run; find "
+                    "out who, and remove them with DROP TRIGGER",
+                    path_.string())));
+  }
   if (!sql::has_problem(findings) && !answers(connection, complete)) {
     missing(fmt::format("{} lacks table simba_clock or column liveness", path_.string()));
   }

@@ -7,13 +7,14 @@
 
 #include "sql/admin/sql_admin.hpp"
 #include "sqlite/connection.hpp"
+#include "sqlite/place.hpp"
 
 namespace simba::sqlite {
 
 /// Looks at a database file and where it is. Never makes the file.
 class FileInspector final : public sql::TableInspector {
  public:
-  FileInspector(std::filesystem::path path, sql::Schema schema, std::chrono::milliseconds timeout);
+  FileInspector(Place place, sql::Schema schema, std::chrono::milliseconds timeout);
 
   void check_exists() override;
   bool has_table() override;
@@ -27,7 +28,8 @@ class FileInspector final : public sql::TableInspector {
   void check_tables(std::vector<engine::Finding>& findings) const;
 
   // constant after construction
-  const std::filesystem::path path_;
+  const Place place_;
+  const std::filesystem::path& path_ = place_.file();
   const sql::Schema schema_;
   const std::chrono::milliseconds timeout_;
   const sql::Wakeup never_raised_{};

@@ -1,0 +1,42 @@
+#pragma once
+
+#include <filesystem>
+
+#include "simba/sqlite/sqlite_factory.hpp"
+
+namespace simba::sqlite {
+
+/// Where a database file is, and who is trusted with it: this user and root, and with
+/// `FileMode::group` whoever owns the directory or is in its group.
+///
+/// Nobody else may be able to replace one of its files, or to put a link in its place, so the
+/// directory and all above it are looked at, as sshd does with keys. One above it that anyone can
+/// write is fine where it is sticky (/tmp).
+class Place {
+ public:
+  // NOLINTNEXTLINE(google-explicit-constructor): a path alone is a place
+  Place(std::filesystem::path file, FileMode mode = FileMode::owner,
+        FileSystem file_system = FileSystem::local);
+
+  const std::filesystem::path& file() const noexcept { return file_; }
+
+  /// Throws Error that names the reason and the cure: `unsupported` where two processes may see
+  /// different files or locks, `permission` where a stranger may interfere. What is missing is
+  /// fine.
+  void check() const;
+
+  /// Makes the database file, empty, if it is missing; those beside it get its mode. Where that
+  /// fails, opening the file tells why.
+  void make() const noexcept;
+
+ private:
+  void check_file_system() const;
+  void check_folders() const;
+  void check_file(const std::filesystem::path& file) const;
+
+  std::filesystem::path file_;
+  FileMode mode_;
+  FileSystem file_system_;
+};
+
+}  // namespace simba::sqlite

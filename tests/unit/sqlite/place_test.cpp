@@ -1,0 +1,281 @@
+// What other users of the host can do to a database, played where the tests run as root.
+#include "sqlite/place.hpp"
+
+#include <chrono>
+#include <cstdlib>
+#include <fcntl.h>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <iterator>
+#include <sched.h>
+#include <string>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "simba/core/error.hpp"
+#include "sqlite_fixture.hpp"
+
+namespace simba::sqlite {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::AllOf;
+using testing::HasSubstr;
+
+constexpr uid_t nobody = 65534;
+
+struct SqlitePlaceTest : SqliteTest {
+  std::unique_ptr<SqliteDatabase> database_with(FileMode mode,
+                                                FileSystem file_system = FileSystem::local) {
+    return std::make_unique<SqliteDatabase>(
+        Place{path, mode, file_system}, ChildProcesses::ignore, sql::Schema::create,
+        make_null_logger(),
+        HostClock{.boot_id = "boot", .since_boot = [this] { return since_boot; }});
+  }
+
+  /// "" where the mutex could be acquired.
+  std::string error_with(FileMode mode, FileSystem file_system = FileSystem::local) {
+    try {
+      const auto database = database_with(mode, file_system);
+      const auto session = connect(*database);
+      change(*session, sql::Change::acquire, ask("m", "me"));
+      return {};
+    } catch (const Error& error) {
+      return error.what();
+    }
+  }
+
+  std::filesystem::path beside(const std::string& suffix) const { return path.string() + suffix; }
+
+  /// In a process of its own, which answers with 0 where it went well.
+  static int in_child(const std::function<bool()>& body) {
+    const pid_t child = fork();
+    if (child == 0) _exit(body() ? 0 : 1);
+    int status = 0;
+    waitpid(child, &status, 0);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+  }
+
+  void set_folder_mode(unsigned mode) const { ASSERT_EQ(::chmod(folder.path().c_str(), mode), 0); }
+};
+
+TEST_F(SqlitePlaceTest, NewFilesAreForTheUserAloneUnlessTheyAreShared) {
+  for (const auto& [mode, bits] : {std::pair{FileMode::owner, 0600U}, {FileMode::group, 0660U}}) {
+    path = folder.path() / fmt::format("{:o}.db", bits);
+    for (const mode_t mask : {0U, 077U}) {
+      const mode_t before = umask(mask);
+      const auto database = database_with(mode);
+      const auto session = connect(*database);
+      umask(before);
+      change(*session, sql::Change::acquire, ask("m", "me"));
+      for (const auto* const suffix : {"", "-wal", "-shm", "-alive"}) {
+        EXPECT_EQ(static_cast<unsigned>(std::filesystem::status(beside(suffix)).permissions()),
+                  bits)
+            << suffix;
+      }
+    }
+  }
+}
+
+TEST_F(SqlitePlaceTest, AnotherUserCanNeitherOpenNorLockTheFiles) {
+  if (::geteuid() != 0) GTEST_SKIP() << "only root can play another user";
+  set_folder_mode(0755);
+  const auto database = database_with(FileMode::owner);
+  const auto session = connect(*database);
+  change(*session, sql::Change::acquire, ask("m", "me"));
+  EXPECT_EQ(in_child([&] {
+              if (setgid(nobody) != 0 || setuid(nobody) != 0) return false;
+              for (const auto* const suffix : {"", "-wal", "-shm", "-alive"}) {
+                if (::open(beside(suffix).c_str(), O_RDONLY) >= 0 || errno != EACCES) return false;
+              }
+              return true;
+            }),
+            0);
+}
+
+TEST_F(SqlitePlaceTest, ALockOnTheWholeFileOfTheLivingCostsNoMoreThanTheDeadline) {
+  ASSERT_EQ(error_with(FileMode::owner), "");
+  const int stranger = ::open(beside("-alive").c_str(), O_RDONLY | O_CLOEXEC);
+  ASSERT_GE(stranger, 0);
+  struct flock all {};
+  all.l_type = F_RDLCK;
+  all.l_whence = SEEK_SET;
+  ASSERT_EQ(::fcntl(stranger, F_OFD_SETLK, &all), 0);
+  const auto database = database_with(FileMode::owner);
+  const LocalTime begun = sql::real_now();
+  try {
+    database->connect(begun + 100ms, closing);
+    ADD_FAILURE() << "no error";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::unavailable);
+    EXPECT_THAT(error.what(), HasSubstr("has locked " + beside("-alive").string()));
+  }
+  EXPECT_LT(sql::real_now() - begun, 30s);
+  ::close(stranger);
+  EXPECT_EQ(error_with(FileMode::owner), "");
+}
+
+TEST_F(SqlitePlaceTest, ALinkInPlaceOfAFileIsRefusedAndItsTargetLeftAlone) {
+  const auto target = folder.path() / "target";
+  for (const auto* const suffix : {"", "-wal", "-shm", "-alive"}) {
+    std::ofstream{target};
+    path = folder.path() / fmt::format("linked{}.db", suffix);
+    std::filesystem::create_symlink(target, beside(suffix));
+    EXPECT_THAT(error_with(FileMode::owner),
+                AllOf(HasSubstr(beside(suffix).string()), HasSubstr("is a symbolic link")));
+    EXPECT_EQ(std::filesystem::file_size(target), 0U);
+  }
+}
+
+TEST_F(SqlitePlaceTest, TheFileOfTheLivingIsNeverReachedThroughALink) {
+  const auto target = folder.path() / "target";
+  std::ofstream{target};
+  std::filesystem::create_symlink(target, beside("-alive"));
+  EXPECT_THROW(Liveness(beside("-alive"), path, ChildProcesses::ignore, soon(), closing), Error);
+  EXPECT_EQ(std::filesystem::file_size(target), 0U);
+}
+
+TEST_F(SqlitePlaceTest, AFolderThatAnyoneCanWriteIsRefused) {
+  for (const unsigned mode : {0777U, 01777U}) {
+    set_folder_mode(mode);
+    for (const FileMode shared : {FileMode::owner, FileMode::group}) {
+      EXPECT_THAT(error_with(shared), AllOf(HasSubstr("any user can put files into directory"),
+                                            HasSubstr("chmod o-w " + folder.path().string())));
+    }
+  }
+  EXPECT_FALSE(std::filesystem::exists(path));
+}
+
+TEST_F(SqlitePlaceTest, AFolderThatItsGroupCanWriteMustBeAskedFor) {
+  set_folder_mode(0770);
+  EXPECT_THAT(error_with(FileMode::owner),
+              AllOf(HasSubstr("chmod g-w"), HasSubstr("mode to 0660")));
+  EXPECT_EQ(error_with(FileMode::group), "");
+}
+
+TEST_F(SqlitePlaceTest, AFolderAboveIsLookedAtToo) {
+  const auto inner = folder.path() / "inner";
+  std::filesystem::create_directory(inner);
+  path = inner / "simba.db";
+  set_folder_mode(0777);
+  EXPECT_THAT(error_with(FileMode::owner), HasSubstr(folder.path().string() + " (mode 0777)"));
+  set_folder_mode(01777);
+  EXPECT_EQ(error_with(FileMode::owner), "") << "in a sticky one nobody can replace what is ours";
+}
+
+TEST_F(SqlitePlaceTest, WhatBelongsToAnotherUserIsRefusedUnlessItIsShared) {
+  if (::geteuid() != 0) GTEST_SKIP() << "only root can give files away";
+  ASSERT_EQ(error_with(FileMode::owner), "");
+  ASSERT_EQ(::chown(path.c_str(), nobody, nobody), 0);
+  EXPECT_THAT(error_with(FileMode::owner), HasSubstr("belongs to another user (uid 65534)"));
+  ASSERT_EQ(::chown(path.c_str(), 0, 0), 0);
+  ASSERT_EQ(::chown(folder.path().c_str(), nobody, nobody), 0);
+  EXPECT_THAT(error_with(FileMode::owner),
+              AllOf(HasSubstr("directory"), HasSubstr("belongs to another user (uid 65534)")));
+  EXPECT_EQ(error_with(FileMode::group), "");
+}
+
+TEST_F(SqlitePlaceTest, AFileThatOthersCanWriteIsRefused) {
+  ASSERT_EQ(error_with(FileMode::owner), "");
+  ASSERT_EQ(::chmod(path.c_str(), 0666), 0);
+  EXPECT_THAT(error_with(FileMode::group), HasSubstr("any user can write file"));
+  ASSERT_EQ(::chmod(path.c_str(), 0660), 0);
+  EXPECT_THAT(error_with(FileMode::owner), HasSubstr("the group of file"));
+}
+
+// As with `docker run -v /volume/simba.db:/data/simba.db`: each container has a directory of its
+// own around the one file.
+TEST_F(SqlitePlaceTest, AFileThatIsMountedByItselfIsRefused) {
+  ASSERT_EQ(error_with(FileMode::owner), "");
+  const auto volume = path;
+  const auto container = folder.path() / "container";
+  std::filesystem::create_directory(container);
+  path = container / "simba.db";
+  std::ofstream{path};
+  constexpr int cannot_mount = 3;
+  const int ended = in_child([&] {
+    if (::unshare(CLONE_NEWNS) != 0 ||
+        ::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0 ||
+        ::mount(volume.c_str(), path.c_str(), nullptr, MS_BIND, nullptr) != 0) {
+      _exit(cannot_mount);
+    }
+    const std::string error = error_with(FileMode::owner);
+    return error.find("mounted by itself") != std::string::npos &&
+           error.find("mount its directory instead") != std::string::npos &&
+           !std::filesystem::exists(beside("-wal")) && !std::filesystem::exists(beside("-alive"));
+  });
+  if (ended == cannot_mount) GTEST_SKIP() << "a file cannot be mounted here";
+  EXPECT_EQ(ended, 0);
+}
+
+TEST_F(SqlitePlaceTest, AFolderThatIsMountedIsFine) {
+  const auto volume = folder.path() / "volume";
+  const auto container = folder.path() / "container";
+  std::filesystem::create_directory(volume);
+  std::filesystem::create_directory(container);
+  path = container / "simba.db";
+  constexpr int cannot_mount = 3;
+  const int ended = in_child([&] {
+    if (::unshare(CLONE_NEWNS) != 0 ||
+        ::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0 ||
+        ::mount(volume.c_str(), container.c_str(), nullptr, MS_BIND, nullptr) != 0) {
+      _exit(cannot_mount);
+    }
+    return error_with(FileMode::owner).empty();
+  });
+  if (ended == cannot_mount) GTEST_SKIP() << "a directory cannot be mounted here";
+  EXPECT_EQ(ended, 0);
+}
+
+// FUSE stands for all of them: it can be mounted without a server, for another user, so that the
+// kernel answers what kind it is and nothing else.
+TEST_F(SqlitePlaceTest, ANetworkFileSystemIsRefusedUnlessItIsAskedFor) {
+  constexpr int cannot_mount = 3;
+  const int ended = in_child([&] {
+    const int device = ::open("/dev/fuse", O_RDWR | O_CLOEXEC);
+    if (device < 0 || ::unshare(CLONE_NEWNS) != 0 ||
+        ::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0 ||
+        ::mount("none", folder.path().c_str(), "fuse", 0,
+                fmt::format("fd={},rootmode=40000,user_id={},group_id={}", device, nobody, nobody)
+                    .c_str()) != 0) {
+      _exit(cannot_mount);
+    }
+    const std::string refused = error_with(FileMode::owner);
+    const std::string asked_for = error_with(FileMode::owner, FileSystem::any);
+    return refused.find("is on a FUSE file system") != std::string::npos &&
+           refused.find("set file-system to any") != std::string::npos &&
+           asked_for.find("FUSE") == std::string::npos;
+  });
+  if (ended == cannot_mount) GTEST_SKIP() << "FUSE cannot be mounted here";
+  EXPECT_EQ(ended, 0);
+}
+
+TEST_F(SqlitePlaceTest, TriggersOfAHostileFileDoNotRun) {
+  ASSERT_EQ(error_with(FileMode::owner), "");
+  Connection{path, soon(), closing}.execute(
+      "CREATE TRIGGER stolen AFTER UPDATE ON simba_mutex BEGIN "
+      "UPDATE simba_mutex SET owner_id = 'thief'; END");
+  const auto database = database_with(FileMode::owner);
+  const auto session = connect(*database);
+  change(*session, sql::Change::acquire, ask("m", "me"));
+  EXPECT_EQ(look(*session, "m").owner_id, "me");
+}
+
+TEST_F(SqlitePlaceTest, AClockOfAHostileFileIsRefused) {
+  ASSERT_EQ(error_with(FileMode::owner), "");
+  for (const auto* const offset : {"9223372036854775807", "-9223372036854775807 - 1", "'x'"}) {
+    Connection{path, soon(), closing}.execute(
+        fmt::format("UPDATE simba_clock SET epoch_offset = {}", offset).c_str());
+    EXPECT_THAT(error_with(FileMode::owner), HasSubstr("invalid epoch_offset")) << offset;
+  }
+}
+
+}  // namespace
+}  // namespace simba::sqlite
