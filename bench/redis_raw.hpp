@@ -26,7 +26,10 @@ class RawRedis {
       : context_{::redisConnect(at.host.c_str(), at.port), &::redisFree} {
     if (context_ == nullptr || context_->err != 0) throw std::runtime_error{"no connection"};
     ask({"AUTH", at.user, at.password});
-    for (const auto& text : redis::all_scripts()) ask({"SCRIPT", "LOAD", text});
+    for (const auto script :
+         {redis::Script::acquire, redis::Script::guard, redis::Script::release}) {
+      ask({"SCRIPT", "LOAD", redis::text_of(script)});
+    }
   }
 
   Answer ask(const Words& words) {
@@ -52,16 +55,19 @@ class RawRedis {
   void acquire_and_release(const engine::LeaseRequest& request, int rounds) {
     for (int i = 0; i < rounds; ++i) {
       const auto token = acquire(request);
-      call(redis::ScriptCall::release(request, token, redis::Topology::single).by_hash());
+      call(
+          redis::ScriptCall::release(request, token, redis::Topology::single, retention).by_hash());
     }
   }
 
   FencingToken acquire(const engine::LeaseRequest& request) {
-    const auto answer = call(redis::ScriptCall::acquire(request, {}).by_hash());
+    const auto answer = call(redis::ScriptCall::acquire(request, {}, retention).by_hash());
     return std::stoull(answer->element[1]->str);
   }
 
  private:
+  static constexpr std::chrono::milliseconds retention = std::chrono::hours{24};
+
   Answer call(const std::string& command) {
     ::redisAppendFormattedCommand(context_.get(), command.data(), command.size());
     return receive();

@@ -1,14 +1,12 @@
 #include "simba/redis/redis_options.hpp"
 
-#include <fmt/format.h>
+#include "core/text.hpp"
 
 namespace simba::redis {
 
 std::string to_string(const Endpoint& endpoint) {
   if (!endpoint.unix_socket.empty()) return endpoint.unix_socket;
-  const bool is_ipv6 = endpoint.host.find(':') != std::string::npos;
-  return is_ipv6 ? fmt::format("[{}]:{}", endpoint.host, endpoint.port)
-                 : fmt::format("{}:{}", endpoint.host, endpoint.port);
+  return detail::host_text(endpoint.host, endpoint.port);
 }
 
 }  // namespace simba::redis

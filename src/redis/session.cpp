@@ -2,20 +2,11 @@
 
 #include <utility>
 
+#include "redis/connection/io_thread.hpp"
 #include "redis/routing/cluster_router.hpp"
 
 namespace simba::redis {
 namespace {
-
-/// One server, always at the same place.
-class FixedEndpoint final : public EndpointSource {
- public:
-  explicit FixedEndpoint(Endpoint endpoint) : endpoint_{std::move(endpoint)} {}
-  void find(EndpointHandler handler) override { handler(endpoint_); }
-
- private:
-  const Endpoint endpoint_;
-};
 
 Subscriptions::Grants grants_of(const RedisOptions& options) {
   return options.wait_replicas > 0 ? Subscriptions::Grants::are_hints
@@ -28,39 +19,46 @@ Confirmation confirmation_of(const RedisOptions& options) {
 
 }  // namespace
 
+SessionIo make_session_io(const Runtime& runtime) {
+  const auto io = std::make_shared<IoThread>("simba-redis", std::make_shared<detail::ThreadGroup>(),
+                                             runtime.log);
+  return {.post =
+              [weak = std::weak_ptr{io}](std::function<void()> task) {
+                if (const auto thread = weak.lock()) thread->post(std::move(task));
+              },
+          .open =
+              [loop = io->loop()](const Endpoint& endpoint, auto with, auto use, auto events) {
+                return Connection::open(loop, endpoint, std::move(with), use, std::move(events));
+              },
+          .stop = [io] { io->stop(); }};
+}
+
 Session::Session(const RedisOptions& options, std::shared_ptr<const ConnectionSettings> settings,
-                 const std::shared_ptr<const Runtime>& runtime)
-    : io_{std::make_shared<IoThread>("simba-redis", std::make_shared<detail::ThreadGroup>(),
-                                     runtime->log)},
-      watches_{std::make_shared<RoutedWatches>()} {
+                 const std::shared_ptr<const Runtime>& runtime, SessionIo io)
+    : io_{std::move(io)}, watches_{std::make_shared<RoutedWatches>()} {
   context_ = std::make_shared<const RequestContext>(
       RequestContext{.router = make_router(options, std::move(settings), runtime),
                      .topology = options.topology,
-                     .confirmation = confirmation_of(options)});
+                     .confirmation = confirmation_of(options),
+                     .token_retention = options.token_retention});
 }
 
 std::shared_ptr<Router> Session::make_router(const RedisOptions& options,
                                              std::shared_ptr<const ConnectionSettings> settings,
                                              const std::shared_ptr<const Runtime>& runtime) {
-  const OpenConnection open = [loop = io_->loop()](const Endpoint& endpoint, auto with, auto use,
-                                                   auto events) {
-    return Connection::open(loop, endpoint, std::move(with), use, std::move(events));
-  };
   Dialer dialer{.runtime = runtime,
-                .post =
-                    [weak = std::weak_ptr{io_}](std::function<void()> task) {
-                      if (const auto io = weak.lock()) io->post(std::move(task));
-                    },
-                .open = open,
+                .post = io_.post,
+                .open = io_.open,
                 .source = nullptr,
                 .settings = std::move(settings),
-                .topology = options.topology};
+                .topology = options.topology,
+                .token_retention = options.token_retention};
   const auto grants = grants_of(options);
   const auto confirmation = confirmation_of(options);
 
   switch (options.topology) {
     case Topology::sentinel: {
-      finder_ = std::make_shared<MasterFinder>(options, open);
+      finder_ = std::make_shared<MasterFinder>(options, io_.open);
       dialer.source = finder_;
       auto node = std::make_shared<Node>(dialer, grants, options.endpoints.front(), confirmation);
       follow_master(options, dialer, node);
@@ -108,8 +106,7 @@ void Session::follow_master(const RedisOptions& options, const Dialer& dialer,
     });
   };
   sentinels_ = std::make_shared<SentinelWatch>(
-      options, dialer.runtime, dialer.post, dialer.open,
-      SentinelWatch::Events{.on_listening = check, .on_switched = switched});
+      options, dialer, SentinelWatch::Events{.on_listening = check, .on_switched = switched});
   node->on_connected([check, weak = std::weak_ptr{sentinels_}] {
     if (const auto sentinels = weak.lock()) sentinels->start();
     check();
@@ -126,9 +123,9 @@ void Session::close() {
   if (sentinels_) sentinels_->close();
   // Once only: a task that comes after the end of the thread would hold the loop that holds it.
   if (auto finder = std::exchange(finder_, nullptr)) {
-    io_->post([finder = std::move(finder)] { finder->close(); });
+    io_.post([finder = std::move(finder)] { finder->close(); });
   }
-  io_->stop();
+  io_.stop();
 }
 
 }  // namespace simba::redis

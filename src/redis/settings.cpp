@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-#include "redis/protocol/script.hpp"
+#include "core/checks.hpp"
 #include "simba/core/error.hpp"
 
 namespace simba::redis {
@@ -14,34 +14,26 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr milliseconds longest_timeout = std::chrono::hours{1};
-
-void check(bool allowed, std::string_view otherwise) {
-  if (!allowed) throw InvalidArgumentError{std::string{otherwise}};
-}
-
-void check_timeout(std::string_view name, milliseconds value) {
-  if (value < milliseconds{1} || value > longest_timeout) {
-    throw InvalidArgumentError{fmt::format("{} must be between 1 ms and {} ms (got {} ms)", name,
-                                           longest_timeout.count(), value.count())};
-  }
-}
+constexpr milliseconds shortest_retention = std::chrono::minutes{1};
+constexpr milliseconds longest_retention = std::chrono::days{365};
 
 void check_endpoints(const RedisOptions& options) {
-  check(!options.endpoints.empty(), "no endpoints configured; name at least one Redis server");
-  check(options.topology != Topology::single || options.endpoints.size() == 1,
-        "several endpoints configured for a single server; set topology to sentinel or cluster, or "
-        "name one server");
+  detail::require(!options.endpoints.empty(),
+                  "no endpoints configured; name at least one Redis server");
+  detail::require(
+      options.topology != Topology::single || options.endpoints.size() == 1,
+      "several endpoints configured for a single server; set topology to sentinel or cluster, or "
+      "name one server");
   for (const Endpoint& endpoint : options.endpoints) {
     if (!endpoint.unix_socket.empty()) {
-      check(options.topology == Topology::single,
-            "a Unix socket cannot be used with sentinels or a cluster");
-      check(options.tls.mode == TlsMode::off,
-            "TLS cannot be used with a Unix socket; omit one of them");
+      detail::require(options.topology == Topology::single,
+                      "a Unix socket cannot be used with sentinels or a cluster");
+      detail::require(!uses_tls(options.tls.mode),
+                      "TLS cannot be used with a Unix socket; omit one of them");
       continue;
     }
-    check(!endpoint.host.empty(), "host must not be empty");
-    check(endpoint.port != 0, "port must be between 1 and 65535 (got 0)");
+    detail::require(!endpoint.host.empty(), "host must not be empty");
+    detail::require(endpoint.port != 0, "port must be between 1 and 65535 (got 0)");
   }
 }
 
@@ -49,36 +41,59 @@ void check_client_name(std::string_view name) {
   const bool printable = std::all_of(name.begin(), name.end(), [](char c) {
     return c > ' ' && c < '\x7f';  // as the server demands
   });
-  check(printable, "client_name must consist of printable ASCII characters without spaces");
+  detail::require(printable,
+                  "client_name must consist of printable ASCII characters without spaces");
+}
+
+/// `*` in the pattern stands for any characters.
+bool matches(std::string_view pattern, std::string_view text) {
+  const std::size_t star = pattern.find('*');
+  if (star == std::string_view::npos) return pattern == text;
+  if (!text.starts_with(pattern.substr(0, star))) return false;
+  pattern.remove_prefix(star + 1);
+  for (text.remove_prefix(star); !matches(pattern, text); text.remove_prefix(1)) {
+    if (text.empty()) return false;
+  }
+  return true;
 }
 
 }  // namespace
+
+bool is_permitted(const ConnectionSettings& settings, const Endpoint& endpoint) {
+  const auto& hosts = settings.permitted_hosts;
+  return hosts.empty() || !endpoint.unix_socket.empty() ||
+         std::any_of(hosts.begin(), hosts.end(),
+                     [&](const std::string& host) { return matches(host, endpoint.host); });
+}
 
 std::shared_ptr<const ConnectionSettings> checked_settings(const RedisOptions& options) {
   const engine::ContentionPlan plan{options.contention};
   check_endpoints(options);
   check_client_name(options.client_name);
-  check(options.database >= 0,
-        fmt::format("database must not be negative (got {})", options.database));
-  check(options.topology != Topology::cluster || options.database == 0,
-        fmt::format("database must be 0 on a cluster (got {})", options.database));
-  check(options.topology != Topology::sentinel || !options.master_name.empty(),
-        "master_name must not be empty; set it to the name that the sentinels use");
+  detail::require(options.database >= 0,
+                  fmt::format("database must not be negative (got {})", options.database));
+  detail::require(options.topology != Topology::cluster || options.database == 0,
+                  fmt::format("database must be 0 on a cluster (got {})", options.database));
+  detail::require(options.topology != Topology::sentinel || !options.master_name.empty(),
+                  "master_name must not be empty; set it to the name that the sentinels use");
 
-  check(options.tls.certificate_file.empty() == options.tls.key_file.empty(),
-        "tls.certificate_file and tls.key_file must be set together");
+  detail::check_certificate(options.tls);
 
   const milliseconds command_timeout = options.command_timeout.value_or(plan.request_timeout);
-  check_timeout("connect_timeout", options.connect_timeout);
-  check_timeout("command_timeout", command_timeout);
-  check(options.wait_replicas >= 0 && options.wait_replicas <= 1'000,
-        fmt::format("wait_replicas must be between 0 and 1000 (got {})", options.wait_replicas));
+  detail::in_bounds("connect_timeout", options.connect_timeout, milliseconds{1});
+  detail::in_bounds("command_timeout", command_timeout, milliseconds{1});
+  detail::in_bounds("wait_replicas", options.wait_replicas, 0, 1'000);
   if (options.wait_replicas > 0) {
-    check_timeout("wait_timeout", options.wait_timeout);
-    check(options.wait_timeout < command_timeout,
-          fmt::format("wait_timeout must be less than command_timeout, {} ms (got {} ms)",
-                      command_timeout.count(), options.wait_timeout.count()));
+    detail::in_bounds("wait_timeout", options.wait_timeout, milliseconds{1});
+    detail::require(options.wait_timeout < command_timeout,
+                    fmt::format("wait_timeout must be less than command_timeout, {} ms (got {} ms)",
+                                command_timeout.count(), options.wait_timeout.count()));
   }
+
+  detail::require(
+      options.token_retention >= shortest_retention && options.token_retention <= longest_retention,
+      fmt::format("token_retention must be between 1 minute and 365 days (got {} ms)",
+                  options.token_retention.count()));
 
   auto settings = std::make_shared<ConnectionSettings>();
   settings->user = options.user;
@@ -88,7 +103,19 @@ std::shared_ptr<const ConnectionSettings> checked_settings(const RedisOptions& o
   settings->tls = options.tls;
   settings->connect_timeout = std::min(options.connect_timeout, plan.lease());
   settings->command_timeout = command_timeout;
-  settings->scripts = all_scripts();
+  for (const std::string& host : options.permitted_hosts) {
+    detail::require(can_be_host(host),
+                    "permitted_hosts must not contain an empty name or one with spaces");
+    detail::require(
+        std::count(host.begin(), host.end(), '*') <= 3,
+        fmt::format("a name in permitted_hosts must contain at most 3 '*' (got '{}')", host));
+  }
+  if (!options.permitted_hosts.empty()) {
+    settings->permitted_hosts = options.permitted_hosts;
+    for (const Endpoint& endpoint : options.endpoints) {
+      settings->permitted_hosts.push_back(endpoint.host);
+    }
+  }
   settings->masters_only = options.topology == Topology::sentinel;
   return settings;
 }

@@ -21,6 +21,9 @@ inline bool can_be_host(std::string_view text) noexcept {
 
 inline bool can_be_port(std::int64_t number) noexcept { return number >= 1 && number <= 65'535; }
 
+/// Whether `endpoint` may be connected to.
+bool is_permitted(const ConnectionSettings& settings, const Endpoint& endpoint);
+
 /// Checks the options and makes of them how to connect. Throws InvalidArgumentError naming the
 /// value and what is allowed.
 std::shared_ptr<const ConnectionSettings> checked_settings(const RedisOptions& options);

@@ -10,7 +10,6 @@
 #include "fuzz/support.hpp"
 #include "redis/admin/admin_answers.hpp"
 #include "redis/protocol/keys.hpp"
-#include "redis/protocol/printable.hpp"
 #include "redis/protocol/resp_reader.hpp"
 #include "simba/core/error.hpp"
 
@@ -60,7 +59,8 @@ void run(std::string_view bytes) {
   }
   for (const std::string_view key : {"redis_version", "cluster_state", "a", ""}) {
     const std::string value = value_in(bytes, key);
-    check(fuzz::prints(value) && value.size() <= longest_shown + 3, "a value can be shown");
+    check(fuzz::prints(value) && value.size() <= detail::longest_excerpt + 3,
+          "a value can be shown");
   }
   is_too_old(bytes);
   const std::string_view mutex = mutex_of(bytes);

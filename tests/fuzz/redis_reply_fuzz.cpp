@@ -13,7 +13,6 @@
 #include "redis/protocol/keys.hpp"
 #include "redis/protocol/lease_answer.hpp"
 #include "redis/protocol/message.hpp"
-#include "redis/protocol/printable.hpp"
 #include "redis/protocol/reply.hpp"
 #include "redis/protocol/resp_reader.hpp"
 #include "redis/protocol/server_error.hpp"
@@ -79,7 +78,8 @@ void check_limits(const Reply& reply, std::size_t& elements, std::size_t& bytes)
 }
 
 void check_unknown(const Unknown& unknown) {
-  check(unknown.what.size() <= longest_shown + 100 && prints(unknown.what), "it can be logged");
+  check(unknown.what.size() <= detail::longest_excerpt + 100 && prints(unknown.what),
+        "it can be logged");
 }
 
 void check_payload(std::string_view bytes) {
@@ -103,7 +103,8 @@ void check_server_error(std::string_view text) {
   const ServerError error = parse_server_error(text);
   check(error.slot < 16'384 && error.endpoint.port > 0, "a redirection is within its bounds");
   const std::string message = to_error(error, "Redis").what();
-  check(prints(message) && message.size() <= longest_shown + 600, "an error can be logged");
+  check(prints(message) && message.size() <= detail::longest_excerpt + 600,
+        "an error can be logged");
 }
 
 /// What is made of replies to the commands that we send.

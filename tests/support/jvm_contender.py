@@ -1,4 +1,5 @@
-"""A contender of the JVM library, as far as Redis sees it.
+"""A contender of the JVM library, as far as Redis sees it, and no safer than that: it declares none
+of the keys that its scripts touch, only their hash tag, and considers itself the owner until a renewal says otherwise.
 
     jvm_contender.py <host> <port> <user> <password> <mutex> <contender id> <ttl> <transition>
 
@@ -31,32 +32,38 @@ import time
 
 import redis
 
+# Put before each script. The only key that is declared is a name that no key has.
+NAMES = """
+local lock = 'simba:' .. KEYS[1]
+local queue = lock .. ':contender'
+"""
+
 ACQUIRE = """
-if redis.call('SET', KEYS[1], ARGV[1], 'NX', 'PX', ARGV[2]) then
-  redis.call('PUBLISH', KEYS[1], 'acquired@@' .. ARGV[1])
+if redis.call('SET', lock, ARGV[1], 'NX', 'PX', ARGV[2]) then
+  redis.call('PUBLISH', lock, 'acquired@@' .. ARGV[1])
   return {ARGV[1], tonumber(ARGV[2])}
 end
-redis.call('ZADD', KEYS[2], 'NX', redis.call('TIME')[1], ARGV[1])
-return {redis.call('GET', KEYS[1]), redis.call('PTTL', KEYS[1])}
+redis.call('ZADD', queue, 'NX', redis.call('TIME')[1], ARGV[1])
+return {redis.call('GET', lock), redis.call('PTTL', lock)}
 """
 
 GUARD = """
-if redis.call('GET', KEYS[1]) == ARGV[1] then
-  redis.call('SET', KEYS[1], ARGV[1], 'XX', 'PX', ARGV[2])
+if redis.call('GET', lock) == ARGV[1] then
+  redis.call('SET', lock, ARGV[1], 'XX', 'PX', ARGV[2])
   return 1
 end
 return 0
 """
 
 RELEASE = """
-if redis.call('GET', KEYS[1]) ~= ARGV[1] then
-  redis.call('ZREM', KEYS[2], ARGV[1])
+if redis.call('GET', lock) ~= ARGV[1] then
+  redis.call('ZREM', queue, ARGV[1])
   return 0
 end
-redis.call('DEL', KEYS[1])
-local next = redis.call('ZPOPMIN', KEYS[2])[1]
+redis.call('DEL', lock)
+local next = redis.call('ZPOPMIN', queue)[1]
 if next then
-  redis.call('PUBLISH', KEYS[1] .. ':' .. next, 'released@@' .. ARGV[1])
+  redis.call('PUBLISH', lock .. ':' .. next, 'released@@' .. ARGV[1])
 end
 return 1
 """
@@ -79,8 +86,8 @@ class Contender:
         self.id = contender_id
         self.ttl = int(ttl)
         self.lease = int(ttl) + int(transition)
-        self.key = "simba:{" + mutex + "}"
-        self.queue = self.key + ":contender"
+        self.declared = "{" + mutex + "}"
+        self.key = "simba:" + self.declared
         self.own_channel = self.key + ":" + contender_id
         self.redis = redis.Redis(
             host=host, port=int(port), username=user, password=password, decode_responses=True
@@ -93,7 +100,7 @@ class Contender:
         self.next = None  # when to act by itself, in seconds of time.monotonic(); None: never
 
     def call(self, script):
-        return self.redis.eval(script, 2, self.key, self.queue, self.id, self.lease)
+        return self.redis.eval(NAMES + script, 1, self.declared, self.id, self.lease)
 
     def act_in(self, milliseconds):
         self.next = time.monotonic() + max(milliseconds, 0) / 1000

@@ -107,8 +107,9 @@ void RedisConsole::send(const Words& words) {
     sizes.push_back(word.size());
   }
   char* command = nullptr;
-  const int size = ::redisFormatCommandArgv(&command, static_cast<int>(words.size()), texts.data(),
-                                            sizes.data());
+  // "auto": an int in hiredis 0.14, a long long since 1.0.
+  const auto size = ::redisFormatCommandArgv(&command, static_cast<int>(words.size()), texts.data(),
+                                             sizes.data());
   // Not by hiredis, which would raise SIGPIPE where the server is gone.
   const auto sent = ::send(context_->fd, command, static_cast<std::size_t>(size), MSG_NOSIGNAL);
   ::redisFreeCommand(command);

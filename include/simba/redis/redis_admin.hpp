@@ -14,9 +14,9 @@ namespace simba::redis {
 /// `examine` reports more with `+info`, `+config|get` and `+cluster|info`, and says if it lacks
 /// them.
 ///
-/// A free mutex is listed as long as Redis keeps its last token, for a week. It is not known when a
-/// contender of the JVM library became the owner: then `acquired_at` is the epoch and the token 0.
-/// `left` is empty for a key without an expiry, which Simba never sets.
+/// A free mutex is listed as long as Redis keeps its last token (`token_retention`). It is not
+/// known when a contender of the JVM library became the owner: then `acquired_at` is the epoch and
+/// the token 0. `left` is empty for a key without an expiry, which Simba never sets.
 ///
 /// Throws InvalidArgumentError if an option is out of bounds or two contradict each other.
 std::unique_ptr<engine::StoreAdmin> make_redis_admin(const RedisOptions& options,

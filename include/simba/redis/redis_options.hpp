@@ -49,10 +49,20 @@ struct RedisOptions {
   std::string sentinel_user{};           ///< of the sentinels' own ACL
   Secret sentinel_password{};
 
+  /// The hosts that sentinels and cluster nodes may refer to: what they name is sent the password.
+  /// Compared as they are given, names and addresses alike; `*` stands for any characters, as in
+  /// "10.0.3.*". Empty: any host. Those in `endpoints` are always permitted.
+  std::vector<std::string> permitted_hosts{};
+
   /// An acquisition or renewal counts only if this many replicas have confirmed it (WAIT) within
   /// `wait_timeout`. This makes losing it in a failover less likely, not impossible.
   int wait_replicas = 0;
   std::chrono::milliseconds wait_timeout{500};
+
+  /// How long after its last lease a mutex keeps its newest fencing token. Tokens follow the
+  /// server's clock, so they grow after that, too, unless that clock was set back by more than
+  /// this.
+  std::chrono::milliseconds token_retention = std::chrono::hours{24};
 
   /// Covers name resolution, connecting and login. Limited to the lease if that is shorter.
   std::chrono::milliseconds connect_timeout{2'000};

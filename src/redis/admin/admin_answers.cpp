@@ -1,13 +1,14 @@
 #include "redis/admin/admin_answers.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <chrono>
 #include <cstdint>
+#include <initializer_list>
 #include <utility>
+#include <vector>
 
+#include "core/text.hpp"
 #include "redis/protocol/lease_answer.hpp"
-#include "redis/protocol/printable.hpp"
 #include "redis/protocol/server_error.hpp"
 #include "simba/core/error.hpp"
 
@@ -22,14 +23,6 @@ using std::chrono::milliseconds;
 /// Longer than any lease that an answer tells, so it stands for a key without an expiry.
 constexpr milliseconds without_end = std::chrono::hours{24 * 1'000};
 
-/// The number that a text begins with; zero where it begins with none.
-template <typename Number>
-Number leading_number(std::string_view text) {
-  Number value{};
-  std::from_chars(text.data(), text.data() + text.size(), value);
-  return value;
-}
-
 }  // namespace
 
 std::string value_in(std::string_view info, std::string_view key) {
@@ -40,28 +33,24 @@ std::string value_in(std::string_view info, std::string_view key) {
     if (line.size() <= key.size() || !line.starts_with(key) || line[key.size()] != ':') continue;
     line.remove_prefix(key.size() + 1);
     while (line.ends_with('\r')) line.remove_suffix(1);
-    return printable(line);
+    return detail::excerpt(line);
   }
   return {};
 }
 
 bool is_too_old(std::string_view version) {
-  const std::size_t dot = version.find('.');
-  const auto major = leading_number<unsigned>(version);
-  const auto minor =
-      dot == std::string_view::npos ? 0U : leading_number<unsigned>(version.substr(dot + 1));
-  return std::pair{major, minor} < std::pair{6U, 2U};
+  return detail::parse_version(version) < std::array{6U, 2U, 0U};
 }
 
 std::optional<StoreTime> server_time(const Reply& reply) {
   constexpr std::int64_t end_of_time = 253'402'300'800;  // the year 10000, in seconds
   constexpr std::int64_t one_second = 1'000'000;
   if (reply.elements.size() != 2) return std::nullopt;
-  const auto seconds = leading_number<std::int64_t>(reply.elements[0].text);
-  const auto microseconds = leading_number<std::int64_t>(reply.elements[1].text);
-  if (seconds <= 0 || seconds >= end_of_time) return std::nullopt;
-  if (microseconds < 0 || microseconds >= one_second) return std::nullopt;
-  return StoreTime{milliseconds{seconds * 1'000 + microseconds / 1'000}};
+  const auto seconds = detail::parse_number<std::int64_t>(reply.elements[0].text);
+  const auto microseconds = detail::parse_number<std::int64_t>(reply.elements[1].text);
+  if (!seconds || *seconds <= 0 || *seconds >= end_of_time) return std::nullopt;
+  if (!microseconds || *microseconds < 0 || *microseconds >= one_second) return std::nullopt;
+  return StoreTime{milliseconds{*seconds * 1'000 + *microseconds / 1'000}};
 }
 
 std::string_view mutex_of(std::string_view key) {
@@ -72,6 +61,42 @@ std::string_view mutex_of(std::string_view key) {
     }
   }
   return {};
+}
+
+std::vector<Endpoint> replicas_in(const Reply& role) {
+  std::vector<Endpoint> replicas;
+  if (role.elements.size() < 3 || role.elements[0].text != "master") return replicas;
+  for (const Reply& replica : role.elements[2].elements) {
+    if (replica.elements.size() < 2 || replica.elements[0].text.empty()) continue;
+    const auto port = detail::parse_number<std::uint16_t>(replica.elements[1].text);
+    if (port && *port != 0) {
+      replicas.push_back({.host = replica.elements[0].text, .port = *port});
+    }
+  }
+  return replicas;
+}
+
+milliseconds ahead_of(StoreTime before, StoreTime clock, StoreTime after) {
+  if (clock > after) return clock - after;
+  if (clock < before) return clock - before;
+  return milliseconds{0};
+}
+
+std::string user_of_every_channel(std::string_view line) {
+  std::vector<std::string_view> words;
+  while (!line.empty()) {
+    const std::size_t end = std::min(line.find(' '), line.size());
+    if (end > 0) words.push_back(line.substr(0, end));
+    line.remove_prefix(std::min(end + 1, line.size()));
+  }
+  const auto has = [&](std::initializer_list<std::string_view> any) {
+    return std::find_first_of(words.begin(), words.end(), any.begin(), any.end()) != words.end();
+  };
+  if (words.size() < 3 || words[0] != "user" || !has({"on"}) || !has({"&*", "allchannels"}) ||
+      !has({"+@all", "allcommands", "+@pubsub", "+publish", "+subscribe", "+psubscribe"})) {
+    return {};
+  }
+  return std::string{words[1]};
 }
 
 LeaseRecord record_in(const Reply& reply, const std::string& mutex) {
@@ -93,7 +118,9 @@ MutexEntry entry_in(std::span<const Reply, 2> replies, const std::string& mutex)
   } else if (record.fencing_token != 0) {
     entry.acquired_at = record.lease.acquired_at;
   }
-  if (record.owner_id.empty()) entry.fencing_token = leading_number<FencingToken>(replies[1].text);
+  if (record.owner_id.empty()) {
+    entry.fencing_token = detail::parse_number<FencingToken>(replies[1].text).value_or(0);
+  }
   return entry;
 }
 

@@ -1,14 +1,17 @@
 #pragma once
 
+#include <chrono>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "redis/protocol/reply.hpp"
 #include "simba/core/time.hpp"
 #include "simba/engine/lease_store.hpp"
 #include "simba/engine/store_admin.hpp"
+#include "simba/redis/redis_options.hpp"
 
 /// Reads what servers answer to the commands of tools, and believes none of it.
 namespace simba::redis {
@@ -21,6 +24,17 @@ bool is_too_old(std::string_view version);
 
 /// The reply to TIME; empty if it is none.
 std::optional<StoreTime> server_time(const Reply& reply);
+
+/// The replicas in a master's reply to ROLE.
+std::vector<Endpoint> replicas_in(const Reply& role);
+
+/// By how much a clock is certainly ahead of another (negative: behind), which was read before and
+/// after it.
+std::chrono::milliseconds ahead_of(StoreTime before, StoreTime clock, StoreTime after);
+
+/// The user in a line of ACL LIST, if it is enabled and may publish or listen on every channel;
+/// else empty.
+std::string user_of_every_channel(std::string_view line);
 
 /// The mutex that a key belongs to; empty: to none, or not as the key that we look for.
 std::string_view mutex_of(std::string_view key);

@@ -7,8 +7,8 @@
 
 #include <fmt/format.h>
 
+#include "core/text.hpp"
 #include "redis/protocol/command.hpp"
-#include "redis/protocol/printable.hpp"
 #include "redis/protocol/server_error.hpp"
 
 namespace simba::redis {
@@ -29,7 +29,6 @@ std::vector<Trial> trials_for(const RedisOptions& options) {
   std::vector<Trial> trials{
       {"+eval", {"EVAL", "return 1", "0"}},
       {"+evalsha", {"EVALSHA", "0000000000000000000000000000000000000000", "0"}},
-      {"+script|load", {"SCRIPT", "LOAD", "return 1"}},
       {"+time", {"TIME"}},
       {"+get", {"GET", trial_key}},
       {"+set", {"SET", trial_key, "", "XX", "PX", "1"}},  // only where it exists
@@ -37,7 +36,6 @@ std::vector<Trial> trials_for(const RedisOptions& options) {
       {"+exists", {"EXISTS", trial_key}},
       {"+pexpire", {"PEXPIRE", trial_key, "1"}},
       {"+pttl", {"PTTL", trial_key}},
-      {"+persist", {"PERSIST", trial_key}},
       {"+hget", {"HGET", trial_key, "f"}},
       {"+hmget", {"HMGET", trial_key, "f"}},
       {"+hset",
@@ -46,7 +44,7 @@ std::vector<Trial> trials_for(const RedisOptions& options) {
       {"+zadd", {"ZADD", trial_key, "XX", "1", "m"}},
       {"+zrem", {"ZREM", trial_key, "m"}},
       {"+zrange", {"ZRANGE", trial_key, "0", "0"}},
-      {"+zcard", {"ZCARD", trial_key}},
+      {"+zscore", {"ZSCORE", trial_key, "m"}},
       {"+publish", {"PUBLISH", trial_key, ""}},
       {"+pubsub|numsub", {"PUBSUB", "NUMSUB", trial_key}},
       {"+subscribe", {"SUBSCRIBE", trial_key}},
@@ -105,7 +103,8 @@ std::vector<Finding> try_commands(ServerConsole& console, const Endpoint& server
     const ServerError error = parse_server_error(replies[i].text);
     if (error.code == Code::no_permission && !is_about_names(error.text)) {
       add(fmt::format("Redis user {} is not allowed to use {}; run: ACL SETUSER {} {}",
-                      printable(user), trials[i].words.front(), printable(user), trials[i].rule),
+                      detail::excerpt(user), trials[i].words.front(), detail::excerpt(user),
+                      trials[i].rule),
           ErrorKind::permission);
     } else if (error.code == Code::no_permission || error.code == Code::unknown_command ||
                stops_the_store(error.code)) {

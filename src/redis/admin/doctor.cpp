@@ -8,11 +8,11 @@
 
 #include <fmt/format.h>
 
+#include "core/text.hpp"
 #include "redis/admin/admin_answers.hpp"
 #include "redis/admin/command_trials.hpp"
 #include "redis/protocol/command.hpp"
 #include "redis/protocol/keys.hpp"
-#include "redis/protocol/printable.hpp"
 #include "redis/protocol/server_error.hpp"
 #include "simba/core/error.hpp"
 
@@ -23,6 +23,7 @@ using engine::Finding;
 using engine::StoreReport;
 using Code = ServerError::Code;
 using Weight = Finding::Weight;
+using std::chrono::milliseconds;
 
 class Examination {
  public:
@@ -66,10 +67,12 @@ class Examination {
   void check_server(const Endpoint& server) {
     check_role(server);
     check_time(server);
+    check_clocks(server);
     check_info(server);
     for (Finding& finding : try_commands(console_, server)) {
       add(finding.weight, std::move(finding.text), finding.kind);
     }
+    check_channels(server);
     const Reply scan = console_.ask(server, {"SCAN", "0", "COUNT", "1"});
     if (scan.is(Reply::Type::error) && parse_server_error(scan.text).code == Code::no_permission) {
       add(Weight::note, "this user is not allowed to list mutexes; run: ACL SETUSER <user> +scan");
@@ -82,7 +85,7 @@ class Examination {
     if (const std::string& name = role.elements.front().text; name != "master") {
       add(Weight::problem,
           fmt::format("{} is a {}, not a master; connect to the master or to the sentinels",
-                      place_of(server), printable(name)),
+                      place_of(server), detail::excerpt(name)),
           ErrorKind::unavailable);
       return;
     }
@@ -99,6 +102,38 @@ class Examination {
   void check_time(const Endpoint& server) {
     const Reply time = console_.ask(server, {"TIME"});
     if (!report_.server_time) report_.server_time = server_time(time);
+  }
+
+  /// Expiry is replicated as a moment, so the clock of the replica that takes over decides.
+  void check_clocks(const Endpoint& master) {
+    const engine::ContentionPlan plan{console_.options().contention};
+    const milliseconds margin = plan.margin;
+    for (const Endpoint& replica : replicas_in(console_.ask(master, {"ROLE"}))) {
+      try {
+        const auto before = server_time(console_.ask(master, {"TIME"}));
+        const auto time = server_time(console_.ask_replica(replica, {"TIME"}));
+        const auto after = server_time(console_.ask(master, {"TIME"}));
+        if (!before || !time || !after) continue;
+        const milliseconds ahead = ahead_of(*before, *time, *after);
+        if (ahead > margin) {
+          add(Weight::warning,
+              fmt::format("the clock of replica {} is at least {} ms ahead of its master's, which "
+                          "is more than the margin of {} ms: after a failover to it a mutex may "
+                          "have two owners; synchronize the clocks",
+                          to_string(replica), ahead.count(), margin.count()));
+        } else if (-ahead > margin) {
+          add(Weight::warning,
+              fmt::format("the clock of replica {} is at least {} ms behind its master's: after a "
+                          "failover to it the leases of crashed owners last longer by as much, and "
+                          "tokens may not grow; synchronize the clocks",
+                          to_string(replica), -ahead.count()));
+        }
+      } catch (const Error& error) {
+        add(Weight::note,
+            fmt::format("the clock of replica {} cannot be compared with its master's: {}",
+                        to_string(replica), error.what()));
+      }
+    }
   }
 
   void check_info(const Endpoint& server) {
@@ -132,8 +167,30 @@ class Examination {
     if (fsync.elements.size() == 2 && fsync.elements[1].text != "always") {
       add(Weight::warning, fmt::format("appendfsync of {} is {}: a crash may lose the most recent "
                                        "owners, and a mutex may then have two; set it to always",
-                                       place_of(server), printable(fsync.elements[1].text)));
+                                       place_of(server), detail::excerpt(fsync.elements[1].text)));
     }
+  }
+
+  /// Who may use every channel sees the grants to others, and can wake and confuse waiters.
+  void check_channels(const Endpoint& server) {
+    const std::string& user = console_.options().user;
+    const std::string own = user.empty() ? "default" : user;
+    if (!console_.ask(server, {"PUBLISH", "simba-doctor", ""}).is(Reply::Type::error)) {
+      add(Weight::warning, may_use_every_channel(own));
+    }
+    const Reply list = console_.ask(server, {"ACL", "LIST"});
+    if (!list.is(Reply::Type::array)) return;  // which only administrators may ask
+    for (const Reply& line : list.elements) {
+      const auto other = user_of_every_channel(line.text);
+      if (!other.empty() && other != own) add(Weight::warning, may_use_every_channel(other));
+    }
+  }
+
+  static std::string may_use_every_channel(const std::string& user) {
+    return fmt::format(
+        "Redis user {0} may use every channel, and so read and disturb what is told to waiters; "
+        "run: ACL SETUSER {0} resetchannels, and allow the channels it needs",
+        detail::excerpt(user));
   }
 
   void check_version(const std::string& version) {

@@ -1,6 +1,8 @@
 #include "simba/redis/redis_admin.hpp"
 
 #include <algorithm>
+#include <chrono>
+#include <memory>
 #include <set>
 #include <span>
 #include <string>
@@ -32,6 +34,11 @@ constexpr std::size_t batch_size = 200;
 /// How often an eviction is repeated if the mutex is acquired again meanwhile.
 constexpr int most_tries = 20;
 
+/// How long a server may go on listing its keys, and how many mutexes it may name: one that never
+/// ends must not take up all memory.
+constexpr std::chrono::minutes longest_listing{5};
+constexpr std::size_t most_names = 1'000'000;
+
 /// The replies to `look_at`.
 constexpr std::size_t look_replies = 2;
 
@@ -48,7 +55,7 @@ bool is_error(const Reply& reply, ServerError::Code code) {
 class RedisAdmin final : public engine::StoreAdmin {
  public:
   RedisAdmin(const RedisOptions& options, const std::shared_ptr<const Runtime>& runtime)
-      : console_{options, runtime} {}
+      : console_{options, runtime}, runtime_{runtime} {}
 
   std::vector<MutexEntry> list() override {
     std::vector<MutexEntry> entries;
@@ -100,8 +107,9 @@ class RedisAdmin final : public engine::StoreAdmin {
   /// still owns the mutex, under another token.
   bool release(const MutexEntry& owned) {
     const LeaseRequest request{.mutex = owned.mutex, .contender_id = owned.owner_id};
-    const auto call = ScriptCall::release(request, std::max<FencingToken>(owned.fencing_token, 1),
-                                          console_.options().topology);
+    const auto call =
+        ScriptCall::release(request, std::max<FencingToken>(owned.fencing_token, 1),
+                            console_.options().topology, console_.options().token_retention);
     const auto replies = console_.ask_about(owned.mutex, call.by_text(), 1);
     return record_in(replies.at(0), owned.mutex).owner_id != owned.owner_id;
   }
@@ -109,7 +117,15 @@ class RedisAdmin final : public engine::StoreAdmin {
   std::set<std::string> names_at(const Endpoint& master) {
     std::set<std::string> names;
     std::string cursor = "0";
+    const LocalTime begin = runtime_->clock->now();
     do {
+      if (runtime_->clock->now() - begin > longest_listing || names.size() > most_names) {
+        throw Error{
+            ErrorKind::unsupported,
+            fmt::format("{} goes on listing keys: {} mutexes so far; at most {} are listed, "
+                        "in at most {} minutes; name a mutex",
+                        place_of(master), names.size(), most_names, longest_listing.count())};
+      }
       const Reply reply =
           console_.ask(master, {"SCAN", cursor, "MATCH", "simba:{*", "COUNT", "1000"});
       if (reply.is(Reply::Type::error)) throw scan_refused(master, reply.text);
@@ -158,6 +174,7 @@ class RedisAdmin final : public engine::StoreAdmin {
   }
 
   ServerConsole console_;
+  const std::shared_ptr<const Runtime> runtime_;
 };
 
 }  // namespace

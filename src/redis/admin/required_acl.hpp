@@ -8,9 +8,9 @@ namespace simba::redis {
 /// what its scripts call, how it logs in, and how it finds its way.
 inline constexpr std::string_view required_acl =
     "~simba:* &simba:* "
-    "+evalsha +eval +script|load "
-    "+time +get +set +del +exists +pexpire +pttl +persist +hget +hmget +hset +hdel "
-    "+zadd +zrem +zrange +zcard +publish +pubsub|numsub "
+    "+evalsha +eval "
+    "+time +get +set +del +exists +pexpire +pttl +hget +hmget +hset +hdel "
+    "+zadd +zrem +zrange +zscore +publish +pubsub|numsub "
     "+subscribe +unsubscribe +ping +select +client|setname "
     "+role +wait +cluster|slots +asking";
 

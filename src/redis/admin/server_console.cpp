@@ -1,7 +1,6 @@
 #include "redis/admin/server_console.hpp"
 
 #include <future>
-#include <mutex>
 #include <optional>
 #include <utility>
 #include <variant>
@@ -24,10 +23,9 @@ constexpr milliseconds slack = std::chrono::seconds{30};
 
 constexpr int most_console_redirections = 5;
 
-/// Without what only contenders need, and may lack the right for.
-std::shared_ptr<const ConnectionSettings> plain(const ConnectionSettings& settings) {
+std::shared_ptr<const ConnectionSettings> for_replicas(const ConnectionSettings& settings) {
   auto result = std::make_shared<ConnectionSettings>(settings);
-  result->scripts.clear();
+  result->masters_only = false;
   return result;
 }
 
@@ -57,60 +55,43 @@ std::optional<ServerError> referral(const std::vector<Reply>& replies) {
 
 std::string place_of(const Endpoint& server) { return "Redis at " + to_string(server); }
 
-ServerConsole::ServerConsole(const RedisOptions& options,
-                             const std::shared_ptr<const Runtime>& runtime)
+ServerConsole::ServerConsole(const RedisOptions& options, std::shared_ptr<const Runtime> runtime)
     : options_{options},
-      settings_{plain(*checked_settings(options))},
+      settings_{checked_settings(options)},
+      replica_settings_{for_replicas(*settings_)},
       sentinel_settings_{sentinel_settings(options)},
-      io_{std::make_shared<IoThread>("simba-redis", std::make_shared<detail::ThreadGroup>(),
-                                     runtime->log)} {}
+      runtime_{std::move(runtime)},
+      io_{make_session_io(*runtime_)} {}
 
 ServerConsole::~ServerConsole() {
-  for (const auto& [endpoint, connection] : connections_) connection->close();
-  io_->post([finder = finder_] {
+  for (const auto& [server, link] : links_) link->close();
+  io_.post([finder = finder_] {
     if (finder) finder->close();
   });
-  io_->stop();
-}
-
-/// Returns when it is logged in.
-std::shared_ptr<Connection> ServerConsole::open(const Endpoint& server, const Settings& settings) {
-  using Opened = std::variant<std::monostate, Error>;
-  struct State {
-    std::once_flag once{};  // it may break after it was ready
-    std::promise<Opened> opened{};
-  };
-  auto state = std::make_shared<State>();
-  auto future = state->opened.get_future();
-  const auto tell = [state](const Opened& opened) {
-    std::call_once(state->once, [&] { state->opened.set_value(opened); });
-  };
-  auto connection = Connection::open(
-      io_->loop(), server, settings, Connection::Use::commands,
-      {.on_ready = [tell](const std::vector<std::string>&) { tell(std::monostate{}); },
-       .on_closed = [tell](const Error& error) { tell(error); }});
-  try {
-    wait_for(future, settings->connect_timeout, server);
-  } catch (const Error&) {
-    connection->close();
-    throw;
-  }
-  return connection;
+  io_.stop();
 }
 
 std::vector<Reply> ServerConsole::send(const Endpoint& server, const Settings& settings,
                                        const std::string& commands, std::size_t replies) {
-  using Answer = std::variant<std::vector<Reply>, Error>;
-  const bool used_before = connections_.contains(server);
-  if (!used_before) connections_.emplace(server, open(server, settings));
-  auto promise = std::make_shared<std::promise<Answer>>();
+  const bool used_before = links_.contains(server);
+  auto& link = links_[server];
+  if (!used_before) {
+    link = std::make_shared<CommandLink>(Dialer{.runtime = runtime_,
+                                                .post = io_.post,
+                                                .open = io_.open,
+                                                .source = std::make_shared<FixedEndpoint>(server),
+                                                .settings = settings},
+                                         nullptr);
+  }
+  auto promise = std::make_shared<std::promise<Replies>>();
   auto future = promise->get_future();
-  connections_.at(server)->send(commands, replies,
-                                [promise](const Replies& answer) { promise->set_value(answer); });
+  link->send(commands, replies, [promise](const Replies& answer) { promise->set_value(answer); });
   try {
-    return wait_for(future, settings->command_timeout, server);
+    return wait_for(future, settings->connect_timeout + settings->command_timeout, server);
   } catch (const Error& error) {
-    leave(server);
+    // A link pauses after a failure, which contenders need and tools do not.
+    link->close();
+    links_.erase(server);
     // One that broke while nobody used it: nothing was sent.
     if (!used_before || error.kind() != ErrorKind::unavailable) throw;
   }
@@ -126,11 +107,13 @@ Reply ServerConsole::ask(const Endpoint& server, std::initializer_list<std::stri
   return send(server, settings_, command(words), 1).at(0);
 }
 
+Reply ServerConsole::ask_replica(const Endpoint& server,
+                                 std::initializer_list<std::string_view> words) {
+  return send(server, replica_settings_, command(words), 1).at(0);
+}
+
 void ServerConsole::leave(const Endpoint& server) {
-  const auto found = connections_.find(server);
-  if (found == connections_.end()) return;
-  found->second->close();
-  connections_.erase(found);
+  if (const auto found = links_.find(server); found != links_.end()) found->second->leave();
 }
 
 Reply ServerConsole::ask_sentinel(const Endpoint& sentinel,
@@ -172,14 +155,11 @@ std::vector<Endpoint> ServerConsole::masters() {
 Endpoint ServerConsole::find_master() {
   using Answer = std::variant<Endpoint, Error>;
   if (!finder_) {
-    finder_ = std::make_shared<MasterFinder>(
-        options_, [loop = io_->loop()](const Endpoint& endpoint, auto with, auto use, auto events) {
-          return Connection::open(loop, endpoint, std::move(with), use, std::move(events));
-        });
+    finder_ = std::make_shared<MasterFinder>(options_, io_.open);
   }
   auto promise = std::make_shared<std::promise<Answer>>();
   auto future = promise->get_future();
-  io_->post([finder = finder_, promise] {
+  io_.post([finder = finder_, promise] {
     finder->find([promise](const Answer& answer) { promise->set_value(answer); });
   });
   const auto sentinels = static_cast<int>(options_.endpoints.size());

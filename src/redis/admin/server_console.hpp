@@ -10,9 +10,10 @@
 #include <vector>
 
 #include "redis/connection/connection.hpp"
-#include "redis/connection/io_thread.hpp"
 #include "redis/routing/cluster_map.hpp"
+#include "redis/routing/command_link.hpp"
 #include "redis/routing/master_finder.hpp"
+#include "redis/session.hpp"
 #include "simba/core/runtime.hpp"
 #include "simba/redis/redis_options.hpp"
 
@@ -28,7 +29,7 @@ namespace simba::redis {
 class ServerConsole {
  public:
   /// Throws InvalidArgumentError if an option is out of bounds.
-  ServerConsole(const RedisOptions& options, const std::shared_ptr<const Runtime>& runtime);
+  ServerConsole(const RedisOptions& options, std::shared_ptr<const Runtime> runtime);
   ~ServerConsole();
   ServerConsole(const ServerConsole&) = delete;
   ServerConsole& operator=(const ServerConsole&) = delete;
@@ -42,6 +43,9 @@ class ServerConsole {
   const ClusterMap& map() const noexcept { return map_; }
 
   Reply ask(const Endpoint& server, std::initializer_list<std::string_view> words);
+
+  /// The same of a server that need not be a master.
+  Reply ask_replica(const Endpoint& server, std::initializer_list<std::string_view> words);
 
   /// Encoded commands that are answered with `replies` replies.
   std::vector<Reply> ask(const Endpoint& server, const std::string& commands, std::size_t replies);
@@ -60,7 +64,6 @@ class ServerConsole {
  private:
   using Settings = std::shared_ptr<const ConnectionSettings>;
 
-  std::shared_ptr<Connection> open(const Endpoint& server, const Settings& settings);
   std::vector<Reply> send(const Endpoint& server, const Settings& settings,
                           const std::string& commands, std::size_t replies);
   Endpoint find_master();
@@ -70,11 +73,13 @@ class ServerConsole {
   // constant after construction
   const RedisOptions options_;
   const Settings settings_;
+  const Settings replica_settings_;
   const Settings sentinel_settings_;
-  const std::shared_ptr<IoThread> io_;
+  const std::shared_ptr<const Runtime> runtime_;
+  const SessionIo io_;
 
-  std::shared_ptr<MasterFinder> finder_{};  // with sentinels; used on the thread of io_ only
-  std::map<Endpoint, std::shared_ptr<Connection>> connections_{};
+  std::shared_ptr<MasterFinder> finder_{};  // with sentinels; used on the connections' thread only
+  std::map<Endpoint, std::shared_ptr<CommandLink>> links_{};
   ClusterMap map_{};
 };
 

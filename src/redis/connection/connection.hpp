@@ -18,6 +18,9 @@
 
 namespace simba::redis {
 
+class SharedTlsContext;
+std::shared_ptr<SharedTlsContext> make_shared_tls_context();
+
 /// How every connection of a store is made. Constant, shared by them.
 struct ConnectionSettings {
   std::string user{};
@@ -25,11 +28,12 @@ struct ConnectionSettings {
   int database = 0;
   std::string client_name{};
   TlsOptions tls{};
+  std::shared_ptr<SharedTlsContext> tls_context = make_shared_tls_context();  ///< made of `tls`
   std::chrono::milliseconds connect_timeout{2'000};  ///< all of resolving, TLS and log-in
   std::chrono::milliseconds command_timeout{2'000};
 
-  /// Texts that are loaded (SCRIPT LOAD) while the connection is made.
-  std::vector<std::string> scripts{};
+  /// Hosts that may be connected to, with `*` for any characters; empty: any.
+  std::vector<std::string> permitted_hosts{};
 
   /// Rejects a server that is not a master (ROLE), with a transient error.
   bool masters_only = false;
@@ -53,8 +57,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
   };
 
   struct Events {
-    /// Logged in. `script_hashes` are those of the settings' scripts, in their order.
-    std::function<void(const std::vector<std::string>& script_hashes)> on_ready{};
+    /// Logged in.
+    std::function<void()> on_ready{};
 
     /// Only with Use::subscriptions, only after on_ready.
     std::function<void(const Reply& reply)> on_message{};
@@ -75,7 +79,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
 
   /// Sends encoded commands that the server answers with `replies` replies. The handler is called
   /// exactly once: with that many replies, error replies among them, or with an Error:
-  /// `unavailable` where nothing was sent, `in_doubt` where the connection broke after sending,
+  /// `unavailable` where nothing was sent, or what does not pass by itself where the connection was
+  /// refused for that (e.g. `authentication`), `in_doubt` where the connection broke after sending,
   /// `timeout` where no reply came within the command timeout (which closes the connection).
   ///
   /// With Use::subscriptions `replies` is 0 and the handler is empty.

@@ -29,9 +29,9 @@ ConnectionOpener::ConnectionOpener(std::shared_ptr<detail::EventLoop> loop, Endp
       patience_{*loop_} {}
 
 void ConnectionOpener::start() {
-  const bool secure = settings_->tls.mode != TlsMode::off;
+  const bool secure = uses_tls(settings_->tls.mode);
   if (endpoint_.unix_socket.empty()) {
-    if (secure) tls_ = make_tls_context(settings_->tls);
+    if (secure) tls_ = settings_->tls_context->get(settings_->tls);
     resolve();
     return;
   }
@@ -70,7 +70,8 @@ void ConnectionOpener::try_next() {
   const auto left = static_cast<int>(addresses_.size() - next_);
   const Address& address = addresses_[next_++];
   const auto attempt = ++attempt_;
-  transport_ = std::make_shared<Transport>(loop_->io(), tls_);
+  transport_ = std::make_shared<Transport>(
+      loop_->io(), tls_, std::max(settings_->connect_timeout, settings_->command_timeout));
   try {
     transport_->connect(address, [self = shared_from_this(), held = transport_,
                                   attempt](const asio::error_code& error) {

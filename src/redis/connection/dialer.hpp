@@ -2,6 +2,7 @@
 
 #include <functional>
 #include <memory>
+#include <utility>
 #include <variant>
 
 #include "redis/connection/connection.hpp"
@@ -27,6 +28,16 @@ class EndpointSource {
   virtual void find(EndpointHandler handler) = 0;
 };
 
+/// One server, always at the same place.
+class FixedEndpoint final : public EndpointSource {
+ public:
+  explicit FixedEndpoint(Endpoint endpoint) : endpoint_{std::move(endpoint)} {}
+  void find(EndpointHandler handler) override { handler(endpoint_); }
+
+ private:
+  const Endpoint endpoint_;
+};
+
 /// What it takes to connect to one server. Constant, shared.
 struct Dialer {
   std::shared_ptr<const Runtime> runtime;
@@ -35,6 +46,7 @@ struct Dialer {
   std::shared_ptr<EndpointSource> source;
   std::shared_ptr<const ConnectionSettings> settings;
   Topology topology = Topology::single;
+  std::chrono::milliseconds token_retention = RedisOptions{}.token_retention;
 };
 
 }  // namespace simba::redis

@@ -5,8 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "core/text.hpp"
 #include "redis/protocol/command.hpp"
-#include "redis/protocol/printable.hpp"
 #include "redis/protocol/server_error.hpp"
 #include "simba/core/error.hpp"
 
@@ -14,8 +14,6 @@ namespace simba::redis {
 namespace {
 
 using Code = ServerError::Code;
-
-constexpr std::size_t hash_length = 40;
 
 bool has(std::string_view text, std::string_view part) noexcept {
   return text.find(part) != std::string_view::npos;
@@ -30,7 +28,7 @@ void throw_if_unwelcome(std::string_view text, const std::string& where) {
   if (has(text, "max number of clients")) {
     throw Error{ErrorKind::unavailable,
                 fmt::format("{} has reached its connection limit: {}; raise maxclients there",
-                            where, printable(text))};
+                            where, detail::excerpt(text))};
   }
   if (text.starts_with("DENIED")) {
     throw Error{ErrorKind::configuration,
@@ -48,13 +46,11 @@ Handshake::Handshake(const ConnectionSettings& settings, std::string where)
   if (settings.database > 0) steps_.push_back(Step::select);
   if (!settings.client_name.empty()) steps_.push_back(Step::name);
   if (settings.masters_only) steps_.push_back(Step::role);
-  steps_.insert(steps_.end(), settings.scripts.size(), Step::script);
   if (steps_.empty()) steps_.push_back(Step::ping);  // to know that it is a Redis, and serves us
 }
 
 std::string Handshake::commands() const {
   std::string out;
-  std::size_t script = 0;
   for (const Step step : steps_) {
     switch (step) {
       case Step::log_in:
@@ -72,9 +68,6 @@ std::string Handshake::commands() const {
         break;
       case Step::role:
         append(out, {"ROLE"});
-        break;
-      case Step::script:
-        append(out, {"SCRIPT", "LOAD", settings_.scripts[script++]});
         break;
       case Step::ping:
         append(out, {"PING"});
@@ -99,12 +92,8 @@ void Handshake::take(const Reply& reply) {
       }
       if (const std::string& role = reply.elements.front().text; role != "master") {
         throw Error{ErrorKind::unavailable,
-                    fmt::format("{} is not a master but a {}", where_, printable(role))};
+                    fmt::format("{} is not a master but a {}", where_, detail::excerpt(role))};
       }
-      return;
-    case Step::script:
-      if (!reply.is(Reply::Type::string) || reply.text.size() != hash_length) senseless(step);
-      hashes_.push_back(reply.text);
       return;
     default:
       if (!reply.is(Reply::Type::status)) senseless(step);
@@ -125,7 +114,7 @@ void Handshake::refused(Step step, std::string_view text) const {
     case Step::select:
       if (error.code != Code::other) break;
       throw Error{ErrorKind::configuration, fmt::format("{} has no database {}: {}", where_,
-                                                        settings_.database, printable(text))};
+                                                        settings_.database, detail::excerpt(text))};
     default:
       break;
   }
@@ -145,19 +134,20 @@ void Handshake::log_in_refused(std::string_view text) const {
       throw to_error(error, where_);
   }
   const std::string& password = settings_.password.reveal();
-  std::string why = printable(text);
+  std::string why = detail::excerpt(text);
   if (error.code == Code::unknown_command) {
     why = "it does not support AUTH";  // such a server repeats what came with it
   } else if (!password.empty() && has(text, password)) {
     why = "its reply is not shown because it contains the password";
   }
-  throw Error{ErrorKind::authentication,
-              fmt::format("{} rejected the password of user '{}': {}", where_,
-                          settings_.user.empty() ? "default" : printable(settings_.user), why)};
+  throw Error{
+      ErrorKind::authentication,
+      fmt::format("{} rejected the password of user '{}': {}", where_,
+                  settings_.user.empty() ? "default" : detail::excerpt(settings_.user), why)};
 }
 
 void Handshake::senseless(Step step) const {
-  constexpr std::array names{"AUTH", "SELECT", "CLIENT SETNAME", "ROLE", "SCRIPT LOAD", "PING"};
+  constexpr std::array names{"AUTH", "SELECT", "CLIENT SETNAME", "ROLE", "PING"};
   throw Error{ErrorKind::internal,
               fmt::format("{} sent an unexpected reply to {}; is it a Redis server?", where_,
                           names.at(static_cast<std::size_t>(step)))};

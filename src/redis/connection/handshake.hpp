@@ -10,8 +10,8 @@
 
 namespace simba::redis {
 
-/// What is said first on a connection, all at once: who we are, which database, our name, whether
-/// the server is a master, and the scripts. No I/O in it.
+/// What is said first on a connection, all at once: who we are, which database, our name, and
+/// whether the server is a master. No I/O in it.
 class Handshake {
  public:
   /// `settings` outlives it; `where` names the server, e.g. "Redis at 127.0.0.1:6379".
@@ -27,11 +27,8 @@ class Handshake {
   /// True when every command is answered.
   bool done() const noexcept { return answered_ == steps_.size(); }
 
-  /// The hashes of the scripts, in their order.
-  const std::vector<std::string>& script_hashes() const noexcept { return hashes_; }
-
  private:
-  enum class Step { log_in, select, name, role, script, ping };
+  enum class Step { log_in, select, name, role, ping };
 
   void refused(Step step, std::string_view text) const;
   [[noreturn]] void log_in_refused(std::string_view text) const;
@@ -41,7 +38,6 @@ class Handshake {
   const std::string where_;
   std::vector<Step> steps_;
   std::size_t answered_ = 0;
-  std::vector<std::string> hashes_;
 };
 
 }  // namespace simba::redis

@@ -14,7 +14,7 @@
 #include <asio/post.hpp>
 #include <fmt/format.h>
 
-#include "redis/protocol/printable.hpp"
+#include "core/text.hpp"
 
 namespace simba::redis {
 namespace {
@@ -74,7 +74,7 @@ struct Resolver::Lookup {
 
   Error failure(int code) const {
     return Error{ErrorKind::unavailable, fmt::format("cannot resolve the Redis host name '{}': {}",
-                                                     printable(host), ::gai_strerror(code))};
+                                                     detail::excerpt(host), ::gai_strerror(code))};
   }
 
   /// Keeps it until it is over.
@@ -174,7 +174,7 @@ Address unix_address(const std::string& path) {
     throw Error{
         ErrorKind::configuration,
         fmt::format("the path of a Unix socket must be at most {} bytes long (got {}): '{}'",
-                    sizeof(sockaddr_un::sun_path) - 1, path.size(), printable(path))};
+                    sizeof(sockaddr_un::sun_path) - 1, path.size(), detail::excerpt(path))};
   }
   return asio::local::stream_protocol::endpoint{path};
 }

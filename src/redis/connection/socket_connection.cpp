@@ -141,7 +141,7 @@ void SocketConnection::become_ready() {
     direct_ = transport_->plain();
     requests_.restamp(BootClock::now());
   }
-  if (events_.on_ready) events_.on_ready(handshake_.script_hashes());
+  if (events_.on_ready) events_.on_ready();
 }
 
 }  // namespace simba::redis
@@ -317,7 +317,7 @@ void SocketConnection::on_timer() {
     }
   }
   if (now >= due && !ready) {
-    const bool before_tls = settings_->tls.mode != TlsMode::off && opener_ != nullptr;
+    const bool before_tls = uses_tls(settings_->tls.mode) && opener_ != nullptr;
     fail(Error{
         ErrorKind::unavailable,
         fmt::format("{} did not answer within {} ms{}", where_, settings_->connect_timeout.count(),
@@ -376,7 +376,9 @@ void SocketConnection::answer_rest() {
 }
 
 Error SocketConnection::for_request(const ConnectionRequests::Request& request) const {
-  if (requests_.unsent(request)) return Error{ErrorKind::unavailable, cause_.what()};
+  if (requests_.unsent(request)) {
+    return cause_.is_transient() ? Error{ErrorKind::unavailable, cause_.what()} : cause_;
+  }
   const bool over_time = closed_at_ - request.since >= settings_->command_timeout;
   if (cause_.kind() == ErrorKind::timeout && over_time) return cause_;
   return Error{ErrorKind::in_doubt, cause_.what()};

@@ -6,11 +6,14 @@
 #include <cstddef>
 #include <openssl/x509v3.h>
 #include <string_view>
+#include <sys/stat.h>
 #include <system_error>
 #include <unistd.h>
+#include <utility>
 
 #include <fmt/format.h>
 
+#include "redis/connection/connection.hpp"
 #include "simba/core/error.hpp"
 
 namespace simba::redis {
@@ -78,6 +81,32 @@ std::shared_ptr<asio::ssl::context> make_tls_context(const TlsOptions& options) 
   trust(*context, options);
   identify(*context, options);
   return context;
+}
+
+std::shared_ptr<asio::ssl::context> SharedTlsContext::get(const TlsOptions& options) {
+  const std::lock_guard lock{mutex_};
+  auto stamps = stamps_of(options);  // before: what changes meanwhile is read again next time
+  if (!context_ || stamps != made_of_) {
+    context_ = make_tls_context(options);
+    made_of_ = std::move(stamps);
+  }
+  return context_;
+}
+
+std::vector<SharedTlsContext::Stamp> SharedTlsContext::stamps_of(const TlsOptions& options) {
+  std::vector<Stamp> stamps;
+  for (const std::string* file : {&options.ca_file, &options.certificate_file, &options.key_file}) {
+    struct stat found {};
+    Stamp& stamp = stamps.emplace_back();
+    if (file->empty() || ::stat(file->c_str(), &found) != 0) continue;
+    stamp = {static_cast<std::int64_t>(found.st_ino), found.st_size, found.st_mtim.tv_sec,
+             found.st_mtim.tv_nsec};
+  }
+  return stamps;
+}
+
+std::shared_ptr<SharedTlsContext> make_shared_tls_context() {
+  return std::make_shared<SharedTlsContext>();
 }
 
 void expect_host(SSL& ssl, TlsMode mode, const std::string& host) {

@@ -29,9 +29,16 @@ void Transport::make_socket(const Address& address) {
                                                     std::generic_category().message(errno))};
   }
   if (family != AF_UNIX) {
-    const int on = 1;
-    ::setsockopt(made, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-    ::setsockopt(made, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
+    const auto set = [made](int level, int name, int value) {
+      ::setsockopt(made, level, name, &value, sizeof value);  // where it fails, timeouts must do
+    };
+    set(IPPROTO_TCP, TCP_NODELAY, 1);
+    // Notices a host that is gone, even if nobody asks it anything.
+    set(SOL_SOCKET, SO_KEEPALIVE, 1);
+    set(IPPROTO_TCP, TCP_KEEPIDLE, 15);
+    set(IPPROTO_TCP, TCP_KEEPINTVL, 5);
+    set(IPPROTO_TCP, TCP_KEEPCNT, 3);
+    set(IPPROTO_TCP, TCP_USER_TIMEOUT, static_cast<int>(patience_.count()));
   }
   asio::error_code refused;
   socket_.assign(address.protocol(), made, refused);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <memory>
 #include <optional>
 #include <string>
@@ -28,9 +29,11 @@ std::string reason_of(const asio::error_code& error);
 /// Handlers are called on the loop's thread, never inside a call, and hold this object.
 class Transport {
  public:
-  /// Plain where `tls` is empty.
-  Transport(asio::io_context& io, std::shared_ptr<asio::ssl::context> tls)
-      : tls_context_{std::move(tls)}, socket_{io} {}
+  /// Plain where `tls` is empty. What the server's host has not acknowledged within `patience`
+  /// breaks the connection.
+  Transport(asio::io_context& io, std::shared_ptr<asio::ssl::context> tls,
+            std::chrono::milliseconds patience)
+      : tls_context_{std::move(tls)}, patience_{patience}, socket_{io} {}
 
   /// Begins to connect: handler(error_code). Throws Error (unavailable) if there is no socket.
   template <typename Handler>
@@ -95,6 +98,7 @@ class Transport {
   asio::ssl::stream<Socket&>& make_tls(TlsMode mode, const std::string& host);
 
   const std::shared_ptr<asio::ssl::context> tls_context_;
+  const std::chrono::milliseconds patience_;
   Socket socket_;
   int descriptor_ = -1;
   std::optional<asio::ssl::stream<Socket&>> tls_;

@@ -2,11 +2,21 @@
 --
 -- The keys of a mutex m, in the order in which a script gets those that it needs:
 --   simba:{m}            string, the owner's id; expires with the lease   (the JVM library's, too)
---   simba:{m}:fence      hash of our newest acquisition: owner, token, ttl, transition, instance
---   simba:{m}:contender  sorted set of all who wait, by second            (the JVM library's, too)
---   simba:{m}:line       sorted set of those among them that are ours, by microsecond
---   simba:{m}:waiters    hash of the same: id -> '<inbox> <number> <ttl> <transition> <instance>',
---                        where the inbox is '-' as long as the waiter does not listen
+--   simba:{m}:fence      hash of our newest acquisition: owner, token, ttl, transition, instance;
+--                        and at times:
+--                        granted   the inbox of an owner that was told by message, until it renews
+--                        dead      an inbox whose last grant was not taken up
+--                        reserved  '<until, in microseconds> <whom we told to try> <who of ours
+--                                  waits behind it, or nothing>'
+--   simba:{m}:contender  sorted set: who of the JVM library's waits, by second; of ours, who waits
+--                        while one of the JVM library's owns it            (the JVM library's, too)
+--   simba:{m}:line       sorted set of all who wait, by microsecond: ours since they came, the JVM
+--                        library's since we saw them
+--   simba:{m}:waiters    hash of ours: id -> '<inbox> <secret> <ttl> <transition> <instance>', where
+--                        the inbox is '-' as long as the waiter does not listen
+--
+-- The secret is of one wait, in decimal digits. A waiter believes a grant by it, so it is published
+-- in the grant and nowhere else.
 --
 -- The instance is a random number of the process, or more exactly of its factory. By it an owner is
 -- told from another one with the same id. '0' tells nothing.
@@ -19,9 +29,13 @@ local lock, fence, queue, line, waiters = unpack(KEYS)
 local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
 
--- How long after its lease a mutex keeps its newest token. Since tokens are never behind the
--- server's clock they grow after that, too.
-local fence_kept = 7 * 24 * 3600 * 1000
+-- The last argument of each script: how long after its lease a mutex keeps its newest token. Since
+-- tokens are never behind the server's clock they grow after that, too.
+local retention = ARGV[#ARGV]
+
+-- How long, in microseconds, a mutex is kept at most for one of the JVM library's that was told to
+-- try.
+local longest_reservation = 200000
 
 local function next_token(last)
   return string.format('%.0f', math.max((tonumber(last) or 0) + 1, now))
@@ -37,9 +51,10 @@ end
 
 -- Our newest acquisition. Its token is the last one, whoever owns the mutex now.
 local function last_acquisition()
-  local found = redis.call('HMGET', fence, 'owner', 'token', 'ttl', 'transition', 'instance')
+  local found = redis.call('HMGET', fence, 'owner', 'token', 'ttl', 'transition', 'instance',
+    'granted', 'dead', 'reserved')
   return { owner = found[1], token = found[2], ttl = found[3], transition = found[4],
-    instance = found[5] or '0' }
+    instance = found[5] or '0', granted = found[6], dead = found[7], reserved = found[8] }
 end
 
 -- True where the newest acquisition is of another process with that very id.
@@ -56,16 +71,24 @@ local function held_by(owner, last)
 end
 
 local function keep_fence(lease)
-  redis.call('PEXPIRE', fence, string.format('%.0f', lease + fence_kept))
+  redis.call('PEXPIRE', fence, string.format('%.0f', lease + retention))
 end
 
--- Lets `tell` tell whom it concerns, and makes it so. What may be refused comes first: a script that
--- fails half-way must not leave an owner behind that does not know it.
-local function make_owner(id, ttl, transition, instance, last, tell)
+-- Lets `tell` tell whom it concerns, and makes it so. `inbox` is of one that is told by message. What
+-- may be refused comes first: a script that fails half-way must not leave an owner behind that does
+-- not know it.
+local function make_owner(id, ttl, transition, instance, last, tell, inbox)
   local lease = ttl + transition
   local token = next_token(last.token)
-  redis.call('HSET', fence, 'owner', id, 'token', token, 'ttl', ttl, 'transition', transition,
-    'instance', instance)
+  local fields = { 'owner', id, 'token', token, 'ttl', ttl, 'transition', transition, 'instance',
+    instance }
+  if inbox then
+    fields[11], fields[12] = 'granted', inbox
+  end
+  redis.call('HSET', fence, unpack(fields))
+  if last.reserved or (last.granted and not inbox) then
+    redis.call('HDEL', fence, 'reserved', inbox and 'reserved' or 'granted')
+  end
   keep_fence(lease)
   tell(token)
   redis.call('SET', lock, id, 'PX', string.format('%.0f', lease))
@@ -83,23 +106,20 @@ local function is_settling(inbox, since)
   return inbox == '-' and now - since < 5000000
 end
 
--- Who of ours is at this place of the line, what is known of it, and since when it waits.
-local function waiter_at(place)
-  local found = redis.call('ZRANGE', line, place, place, 'WITHSCORES')
-  local who = found[1]
-  if not who then
-    return nil
-  end
-  return who, redis.call('HGET', waiters, who) or '', tonumber(found[2])
-end
-
--- Takes someone out of the queue.
-local function leave(who)
-  redis.call('ZREM', queue, who)
-  redis.call('ZREM', line, who)
-  redis.call('HDEL', waiters, who)
+-- Takes these out of the queue.
+local function leave(...)
+  redis.call('ZREM', queue, ...)
+  redis.call('ZREM', line, ...)
+  redis.call('HDEL', waiters, ...)
 end
 
 local function is_queue_there()
   return redis.call('EXISTS', queue, line, waiters) > 0
+end
+
+-- By which score one of ours waits for the release of a JVM owner, which wakes the lowest. The
+-- fraction tells ours from others. They are before others of the same second, which wait for a release
+-- of ours instead: that knows better who came first.
+local function score_of(since)
+  return string.format('%.7f', math.floor(since / 1000000) - 0.5 + since % 1000000 * 4e-7)
 end

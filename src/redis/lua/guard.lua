@@ -1,9 +1,9 @@
 -- Restarts the lease if the contender is the owner, and not a namesake of it. With an empty id it only
 -- tells who is.
--- ARGV: id, ttl, transition, instance
+-- ARGV: id, ttl, transition, instance, retention
 --
--- It touches no more than the two keys that exist while the mutex is owned, and sets nothing but
--- their expiry: so it works while a cluster moves the slot, and on a server that is out of memory.
+-- It touches no more than the two keys that exist while the mutex is owned, and adds nothing to them:
+-- so it works while a cluster moves the slot, and on a server that is out of memory.
 
 local id, ttl, transition, instance = unpack(ARGV)
 
@@ -28,5 +28,8 @@ redis.call('PEXPIRE', lock, string.format('%.0f', lease))
 keep_fence(lease)
 if last.ttl ~= ttl or last.transition ~= transition then
   redis.call('HSET', fence, 'ttl', ttl, 'transition', transition)
+end
+if last.granted then
+  redis.call('HDEL', fence, 'granted')
 end
 return held(id, last.token, lease, ttl, transition, last.instance)

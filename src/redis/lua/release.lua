@@ -1,64 +1,143 @@
 -- Ends an ownership, if the contender has it under this very token, and passes the mutex on. In any
 -- case the contender waits no longer.
 -- ARGV: id, token ('0': none, it only leaves the queue), channel that tells of releases, 'cluster' or
---       'single'
+--       'single', retention
 --
 -- The next one is who has waited longest. One of ours becomes the owner here and now, and a message
--- to its inbox tells it. One of the JVM library is told to try. Who does not listen is passed over;
--- in a cluster that cannot be known of the JVM library's, which may listen at any node.
+-- to its inbox tells it. One of the JVM library is told to try, and nobody else is served until it
+-- has had the time for that. Who does not listen is passed over; in a cluster that cannot be known of
+-- the JVM library's, which may listen at any node.
 
 local id, token, releases, servers = unpack(ARGV)
 local last = last_acquisition()
 
+-- How many waiters are looked at, at most, so that a line of dead does not hold up the server.
+local most_looked_at = 1000
+
+local inboxes = {}
+
+local function hears(inbox)
+  if inboxes[inbox] == nil then
+    inboxes[inbox] = inbox ~= last.dead and is_heard(inbox)
+  end
+  return inboxes[inbox]
+end
+
 local function grant(who, waiter)
-  local inbox, number, ttl, transition, instance =
+  local inbox, secret, ttl, transition, instance =
     string.match(waiter, '^(%S+) (%d+) (%d+) (%d+) (%d+)$')
-  if not inbox or not is_heard(inbox) then
+  if not inbox or not hears(inbox) then
     return nil
   end
   return make_owner(who, ttl, transition, instance, last, function(its_token)
     local at = string.format('%.0f', math.floor(now / 1000))
     redis.call('PUBLISH', lock, 'acquired@@' .. who)
     redis.call('PUBLISH', inbox,
-      table.concat({ 'granted', number, its_token, ttl, transition, at }, ' '))
-  end)
+      table.concat({ 'granted', secret, its_token, ttl, transition, at }, ' '))
+  end, inbox)
 end
 
--- The second decides between ours and others, and the microsecond among ours.
-local function next_in_line(place)
-  local first = redis.call('ZRANGE', queue, place, place)[1]
-  local ours, waiter, since = waiter_at(place)
-  if first and first ~= ours then
-    local known = redis.call('HGET', waiters, first)
-    if not known or not ours then
-      return first, known, 0
+-- Some of the line: names, what is known of each (of the JVM library's: false), since when it waits.
+local function waiters_at(place, count)
+  local found = redis.call('ZRANGE', line, place, place + count - 1, 'WITHSCORES')
+  local names, since = {}, {}
+  for i = 1, #found, 2 do
+    names[#names + 1], since[#since + 1] = found[i], tonumber(found[i + 1])
+  end
+  return names, #names > 0 and redis.call('HMGET', waiters, unpack(names)), since
+end
+
+-- Gives the JVM library's their place in the line. They know the second in which they came; who is
+-- seen within it came just now.
+local function line_up_others()
+  local found = redis.call('ZRANGE', queue, 0, 15, 'WITHSCORES')
+  local others, gone = {}, {}
+  for i = 1, #found, 2 do
+    local who, second = found[i], tonumber(found[i + 1])
+    if second == math.floor(second) then
+      others[#others + 1] = string.format('%.0f', math.min(now, second * 1000000 + 999999))
+      others[#others + 1] = who
+    elseif redis.call('HGET', waiters, who) == false then
+      gone[#gone + 1] = who
     end
   end
-  return ours, waiter, since
+  if #others > 0 then
+    redis.call('ZADD', line, 'NX', unpack(others))
+    if redis.call('PTTL', line) < 0 then
+      redis.call('PEXPIRE', line, 60000)
+    end
+  end
+  if #gone > 0 then
+    redis.call('ZREM', queue, unpack(gone))
+  end
+end
+
+-- Tells one of the JVM library's to try. False where it does not wait any more, or is gone.
+local function tell(who)
+  return redis.call('ZSCORE', queue, who) and
+    (redis.call('PUBLISH', lock .. ':' .. who, 'released@@' .. id) > 0 or servers == 'cluster')
+end
+
+-- Keeps the mutex for one that was told to try. Those of ours who are next wait for its release; the
+-- first one is told, too, and sees to it that the mutex is not left to one that does not come.
+local function reserve()
+  local names, known, since = waiters_at(0, 100)
+  local scores, behind = {}, ''
+  for i, who in ipairs(names) do
+    if known[i] then
+      scores[#scores + 1], scores[#scores + 2] = score_of(since[i]), who
+      if behind == '' and hears(string.match(known[i], '^%S*')) then
+        behind = who
+      end
+    end
+  end
+  if #scores > 0 then
+    redis.call('ZADD', queue, 'NX', unpack(scores))
+  end
+  if behind ~= '' then
+    redis.call('PUBLISH', lock .. ':' .. behind, 'released@@' .. id)
+  end
+  local span = last.owner == id and (last.ttl + last.transition) * 1000 / 80 or longest_reservation
+  local till = now + math.min(span, longest_reservation)
+  redis.call('HSET', fence, 'reserved', string.format('%.0f ', till) .. behind)
+  keep_fence(0)
 end
 
 local function pass_on()
+  line_up_others()
   local place = 0  -- before it are those that are still settling
-  while true do
-    local who, waiter, since = next_in_line(place)
-    if not who then
+  local looked_at, count = 0, 1
+  while looked_at < most_looked_at do
+    local names, known, since = waiters_at(place, count)
+    if #names == 0 then
       return nil
     end
-    if waiter and is_settling(string.match(waiter, '^%S*'), since) then
-      place = place + 1
-    elseif waiter then
-      local answer = grant(who, waiter)
-      leave(who)
-      if answer then
-        return answer
-      end
-    else
-      leave(who)
-      local heard = redis.call('PUBLISH', lock .. ':' .. who, 'released@@' .. id)
-      if heard > 0 or servers == 'cluster' then
-        return nil
+    local gone, told, answer = {}, false, nil
+    for i, who in ipairs(names) do
+      if known[i] and is_settling(string.match(known[i], '^%S*'), since[i]) then
+        place = place + 1
+      else
+        gone[#gone + 1] = who
+        if known[i] then
+          answer = grant(who, known[i])
+        else
+          told = tell(who)
+        end
+        if answer or told then
+          break
+        end
       end
     end
+    if #gone > 0 then
+      leave(unpack(gone))
+    end
+    if told then
+      reserve()
+    end
+    if answer or told then
+      return answer
+    end
+    looked_at, count = looked_at + #names, 100
   end
 end
 
@@ -80,5 +159,8 @@ if done and passed_on then
   return passed_on
 end
 redis.call('DEL', lock)
+if last.granted then
+  redis.pcall('HDEL', fence, 'granted')
+end
 redis.pcall('PUBLISH', releases, 'released@@' .. id)
 return free()

@@ -1,11 +1,12 @@
 #include "redis/protocol/lease_answer.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string>
+
+#include "core/text.hpp"
 
 namespace simba::redis {
 namespace {
@@ -17,11 +18,7 @@ constexpr std::int64_t longest = milliseconds{std::chrono::hours{24 * 365}}.coun
 
 template <typename Number>
 std::optional<Number> number(const Reply& reply) {
-  Number value{};
-  const char* end = reply.text.data() + reply.text.size();
-  const auto [stop, error] = std::from_chars(reply.text.data(), end, value);
-  if (!reply.is(Reply::Type::string) || error != std::errc{} || stop != end) return std::nullopt;
-  return value;
+  return reply.is(Reply::Type::string) ? detail::parse_number<Number>(reply.text) : std::nullopt;
 }
 
 /// A span in milliseconds; -1 stands for a key that never expires.
@@ -61,13 +58,17 @@ engine::LeaseAnswer parse_lease_answer(const Reply& reply, const engine::LeaseRe
 
   engine::LeaseRecord record;
   record.fencing_token = *token;
+  record.store_time = *now;
   if (parts[0].text.empty()) return record;
   record.owner_id = parts[0].text;
   record.namesake = record.owner_id == request.contender_id && *instance != request.instance &&
                     *instance != 0 && request.instance != 0;
   const bool ours = *token > 0;
+  milliseconds longest_left = ours ? *ttl + *transition : request.ttl + request.transition;
+  if (longest_left.count() == 0) longest_left = *left;  // an observer has no lease
   // A key without an expiry was set by hand. It is looked at again when a lease would be over.
-  const milliseconds lease_left = left->count() < 0 ? request.ttl + request.transition : *left;
+  const milliseconds lease_left =
+      left->count() < 0 ? request.ttl + request.transition : std::min(*left, longest_left);
   const milliseconds grace = std::min(ours ? *transition : request.transition, lease_left);
   const milliseconds whole = ours ? *ttl + *transition : lease_left;
   record.transition_left = lease_left;

@@ -1,14 +1,15 @@
 #include "redis/protocol/message.hpp"
 
+#include <algorithm>
 #include <array>
-#include <charconv>
 #include <cstddef>
 #include <optional>
 #include <utility>
 
 #include <fmt/format.h>
 
-#include "redis/protocol/printable.hpp"
+#include "core/text.hpp"
+#include "redis/protocol/script.hpp"
 #include "simba/core/error.hpp"
 #include "simba/core/names.hpp"
 
@@ -43,21 +44,16 @@ Unknown no_message(const Reply& reply) {
   if (reply.is(Reply::Type::array)) {
     if (!reply.elements.empty() && is_text(reply.elements.front())) {
       return {fmt::format("an array of {} that begins with \"{}\"", reply.elements.size(),
-                          printable(reply.elements.front().text))};
+                          detail::excerpt(reply.elements.front().text))};
     }
     return {fmt::format("an array of {}", reply.elements.size())};
   }
   if (reply.text.empty()) return {std::string{name_of(reply.type)}};
-  return {fmt::format("{}: {}", name_of(reply.type), printable(reply.text))};
+  return {fmt::format("{}: {}", name_of(reply.type), detail::excerpt(reply.text))};
 }
 
-/// The whole of `text` as a number.
 std::optional<std::uint64_t> parse_number(std::string_view text) noexcept {
-  std::uint64_t value = 0;
-  const char* const end = text.data() + text.size();
-  const auto [at, error] = std::from_chars(text.data(), end, value);
-  if (error != std::errc{} || at != end) return std::nullopt;
-  return value;
+  return detail::parse_number<std::uint64_t>(text);
 }
 
 std::optional<std::chrono::milliseconds> parse_time(std::string_view text) noexcept {
@@ -74,16 +70,21 @@ std::string_view take_word(std::string_view& text) noexcept {
   return word;
 }
 
-std::optional<Grant> parse_grant(std::string_view words) noexcept {
-  const auto number = parse_number(take_word(words));
+bool has_form_of_secret(std::string_view word) noexcept {
+  return word.size() == secret_length &&
+         std::all_of(word.begin(), word.end(), [](char c) { return c >= '0' && c <= '9'; });
+}
+
+std::optional<Grant> parse_grant(std::string_view words) {
+  const auto secret = take_word(words);
   const auto token = parse_number(take_word(words));
   const auto ttl = parse_time(take_word(words));
   const auto transition = parse_time(take_word(words));
   // The rest, so that nothing may follow.
   const auto now = parse_number(words);
-  if (!number || !token || !ttl || !transition || !now) return std::nullopt;
+  if (!has_form_of_secret(secret) || !token || !ttl || !transition || !now) return std::nullopt;
   if (*token == 0 || ttl->count() == 0 || *now > end_of_time) return std::nullopt;
-  return Grant{.number = *number,
+  return Grant{.secret = std::string{secret},
                .token = *token,
                .ttl = *ttl,
                .transition = *transition,
@@ -130,14 +131,14 @@ Payload parse_payload(std::string_view payload) {
 
   if (payload.starts_with(granted)) {
     if (const auto grant = parse_grant(payload.substr(granted.size()))) return *grant;
-    return Unknown{fmt::format("a malformed grant: {}", printable(payload))};
+    return Unknown{fmt::format("a malformed grant: {}", detail::excerpt(payload))};
   }
   if (!payload.starts_with(acquired) && !payload.starts_with(released)) {
-    return Unknown{fmt::format("an unknown event: {}", printable(payload))};
+    return Unknown{fmt::format("an unknown event: {}", detail::excerpt(payload))};
   }
   const std::string_view id = payload.substr(acquired.size());
   static_assert(acquired.size() == released.size());
-  if (const auto fault = fault_of(id)) return Unknown{printable(*fault)};
+  if (const auto fault = fault_of(id)) return Unknown{detail::excerpt(*fault)};
   if (payload.starts_with(acquired)) return Acquired{std::string{id}};
   return Released{std::string{id}};
 }

@@ -33,11 +33,11 @@ using Message = std::variant<Subscribed, Unsubscribed, Published, Pong, Unknown>
 /// before the first SUBSCRIBE by the status PONG: both are Pong.
 Message parse_message(const Reply& reply);
 
-/// `granted <number> <token> <ttl> <transition> <now>`, as the release script sends it to an inbox:
-/// the waiter that registered under `number` owns the mutex. Times are milliseconds, `now` of the
-/// server's clock.
+/// `granted <secret> <token> <ttl> <transition> <now>`, as the release script sends it to an inbox:
+/// the waiter that registered under this secret owns the mutex. Times are milliseconds, `now` of
+/// the server's clock.
 struct Grant {
-  std::uint64_t number = 0;
+  std::string secret{};
   FencingToken token = 0;
   std::chrono::milliseconds ttl{0};
   std::chrono::milliseconds transition{0};
@@ -54,8 +54,9 @@ struct Released {
 
 using Payload = std::variant<Grant, Acquired, Released, Unknown>;
 
-/// Never throws: anyone may publish anything on our channels. Numbers are decimal, complete and
-/// within bounds (token > 0, 0 < ttl, 0 <= transition, each at most 365 days).
+/// Never throws: anyone may publish anything on our channels. A secret has the form of one; numbers
+/// are decimal, complete and within bounds (token > 0, 0 < ttl, 0 <= transition, each at most 365
+/// days).
 Payload parse_payload(std::string_view payload);
 
 }  // namespace simba::redis

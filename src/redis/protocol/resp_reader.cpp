@@ -25,9 +25,9 @@ struct FreeReader {
 /// is known. We build the reply in `root`: an element is added to the array that its task's parent
 /// names, which is always the last one of its own parent, so no pointer to it is moved meanwhile.
 ///
-/// hiredis itself allocates only for what was fed, and refuses lengths below -1 and arrays nested
-/// more than 7 deep. For a long string it waits as long as bytes come: our limit on bytes ends
-/// that.
+/// hiredis itself allocates only for what was fed, and refuses lengths below -1. For a long string
+/// it waits as long as bytes come: our limit on bytes ends that. Since version 1.0 it also reads
+/// RESP 3, and arrays nested as deep as they come: both are refused here.
 struct RespReader::Impl {
   explicit Impl(const RespLimits& wanted) : limits{wanted} {
     reader.reset(redisReaderCreateWithFunctions(&functions()));
@@ -36,6 +36,8 @@ struct RespReader::Impl {
   }
 
   static redisReplyObjectFunctions& functions() noexcept;
+  template <typename Functions>
+  static void refuse_doubles_and_booleans(Functions& functions) noexcept;
   static Impl& of(const redisReadTask* task) noexcept {
     return *static_cast<Impl*>(task->privdata);
   }
@@ -55,7 +57,8 @@ struct RespReader::Impl {
   void* make_text(const redisReadTask* task, const char* text, std::size_t size);
   void* make_array(const redisReadTask* task, std::size_t size);
   void* make_integer(const redisReadTask* task, std::int64_t value);
-  void* make_nil(const redisReadTask* task) { return &place(task); }
+  void* make_nil(const redisReadTask* task);
+  void* refuse_resp3() noexcept { return refuse("it contains a RESP 3 value"); }
 
   /// Bytes fed that belong to no value yet.
   std::size_t unread() const noexcept { return reader->len - reader->pos; }
@@ -106,9 +109,22 @@ redisReplyObjectFunctions& RespReader::Impl::functions() noexcept {
     made.createNil = [](const redisReadTask* task) {
       return guarded([&] { return of(task).make_nil(task); });
     };
+    refuse_doubles_and_booleans(made);
     return made;  // no freeObject: `root` owns everything
   }();
   return all;
+}
+
+/// Without a function for them hiredis would leave these types of RESP 3 out of the reply in
+/// silence. A template, because hiredis 0.14 does not know them.
+template <typename Functions>
+void RespReader::Impl::refuse_doubles_and_booleans(Functions& functions) noexcept {
+  if constexpr (requires { functions.createDouble, functions.createBool; }) {
+    functions.createDouble = [](const redisReadTask* task, double, char*, std::size_t) {
+      return of(task).refuse_resp3();
+    };
+    functions.createBool = [](const redisReadTask* task, int) { return of(task).refuse_resp3(); };
+  }
 }
 
 void* RespReader::Impl::make_text(const redisReadTask* task, const char* text, std::size_t size) {
@@ -128,7 +144,7 @@ void* RespReader::Impl::make_text(const redisReadTask* task, const char* text, s
       type = Reply::Type::string;
       break;
     default:
-      return refuse("it contains a RESP 3 value");
+      return refuse_resp3();
   }
   Reply& reply = place(task);
   reply.type = type;
@@ -137,7 +153,12 @@ void* RespReader::Impl::make_text(const redisReadTask* task, const char* text, s
 }
 
 void* RespReader::Impl::make_array(const redisReadTask* task, std::size_t size) {
-  if (task->type != REDIS_REPLY_ARRAY) return refuse("it contains a RESP 3 value");
+  if (task->type != REDIS_REPLY_ARRAY) return refuse_resp3();
+  std::size_t depth = 1;
+  for (const auto* outer = task->parent; outer != nullptr; outer = outer->parent) ++depth;
+  if (depth > limits.depth) {
+    return refuse(fmt::format("its arrays are nested more than {} deep", limits.depth));
+  }
   if (size > limits.elements - elements) {
     return refuse(fmt::format("it has more than {} elements", limits.elements));
   }
@@ -154,6 +175,12 @@ void* RespReader::Impl::make_integer(const redisReadTask* task, std::int64_t val
   reply.type = Reply::Type::integer;
   reply.integer = value;
   return &reply;
+}
+
+void* RespReader::Impl::make_nil(const redisReadTask* task) {
+  // That of RESP 2 is a string or an array without a length.
+  if (task->type == REDIS_REPLY_NIL) return refuse_resp3();
+  return &place(task);
 }
 
 RespReader::RespReader(const RespLimits& limits) : impl_{std::make_unique<Impl>(limits)} {}

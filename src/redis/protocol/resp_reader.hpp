@@ -13,6 +13,7 @@ namespace simba::redis {
 struct RespLimits {
   std::size_t bytes = 8U << 20U;     ///< on the wire
   std::size_t elements = 1U << 17U;  ///< of all its arrays together
+  std::size_t depth = 8;             ///< arrays within each other; no more than hiredis 0.14 allows
 };
 
 /// Makes replies of the bytes that a server sends, on the reader of hiredis.

@@ -50,10 +50,6 @@ const Loaded& loaded(Script script) {
 const std::string& text_of(Script script) { return loaded(script).text; }
 const std::string& hash_of(Script script) { return loaded(script).hash; }
 
-std::vector<std::string> all_scripts() {
-  return {text_of(Script::acquire), text_of(Script::guard), text_of(Script::release)};
-}
-
 ScriptCall::ScriptCall(Script script, std::string_view mutex) : script_{script} {
   keys_.push_back(lock_name(mutex));
   const auto& lock = keys_.front();
@@ -64,36 +60,41 @@ ScriptCall::ScriptCall(Script script, std::string_view mutex) : script_{script} 
   }
 }
 
-ScriptCall ScriptCall::acquire(const engine::LeaseRequest& request, const Place& place) {
+ScriptCall ScriptCall::acquire(const engine::LeaseRequest& request, const Place& place,
+                               std::chrono::milliseconds retention) {
   ScriptCall call{Script::acquire, request.mutex};
   call.arguments_ = {request.contender_id,
                      std::to_string(request.ttl.count()),
                      std::to_string(request.transition.count()),
                      place.inbox.empty() ? "-" : place.inbox,
-                     std::to_string(place.number),
+                     place.secret.empty() ? "0" : place.secret,
                      std::to_string(request.instance),
-                     std::to_string(request.takes_over)};
+                     std::to_string(request.takes_over),
+                     std::to_string(retention.count())};
   return call;
 }
 
-ScriptCall ScriptCall::guard(const engine::LeaseRequest& request) {
+ScriptCall ScriptCall::guard(const engine::LeaseRequest& request,
+                             std::chrono::milliseconds retention) {
   ScriptCall call{Script::guard, request.mutex};
   call.arguments_ = {request.contender_id, std::to_string(request.ttl.count()),
-                     std::to_string(request.transition.count()), std::to_string(request.instance)};
+                     std::to_string(request.transition.count()), std::to_string(request.instance),
+                     std::to_string(retention.count())};
   return call;
 }
 
 ScriptCall ScriptCall::release(const engine::LeaseRequest& request, FencingToken token,
-                               Topology topology) {
+                               Topology topology, std::chrono::milliseconds retention) {
   ScriptCall call{Script::release, request.mutex};
   call.arguments_ = {request.contender_id, std::to_string(token), releases_channel(request.mutex),
-                     topology == Topology::cluster ? "cluster" : "single"};
+                     topology == Topology::cluster ? "cluster" : "single",
+                     std::to_string(retention.count())};
   return call;
 }
 
 ScriptCall ScriptCall::retrieve(const std::string& mutex) {
   ScriptCall call{Script::guard, mutex};
-  call.arguments_ = {"", "0", "0", "0"};
+  call.arguments_ = {"", "0", "0", "0", "0"};
   return call;
 }
 

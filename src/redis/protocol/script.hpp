@@ -1,7 +1,7 @@
 #pragma once
 
 #include <chrono>
-#include <cstdint>
+#include <cstddef>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -18,25 +18,30 @@ enum class Script { acquire, guard, release };
 /// The whole text, as the server runs it.
 const std::string& text_of(Script script);
 
-/// All of them, for SCRIPT LOAD.
-std::vector<std::string> all_scripts();
-
 /// By which name EVALSHA calls it.
 const std::string& hash_of(Script script);
 
-/// Where a waiter listens. An empty inbox: nowhere yet.
+/// How many decimal digits the secret of a wait has: 128 bits.
+inline constexpr std::size_t secret_length = 40;
+
+/// Where a waiter listens, and by which secret a grant to it is known. An empty inbox: nowhere yet.
+///
+/// The secret is told to the server alone, which keeps it where one needs rights to keys, and
+/// publishes it in the one grant that it is good for.
 struct Place {
   std::string inbox{};
-  std::uint64_t number = 0;
+  std::string secret{};
 };
 
 /// A call of a script for one mutex, ready to be sent.
 class ScriptCall {
  public:
-  static ScriptCall acquire(const engine::LeaseRequest& request, const Place& place);
-  static ScriptCall guard(const engine::LeaseRequest& request);
+  /// `retention`: how long after its lease a mutex keeps its newest token.
+  static ScriptCall acquire(const engine::LeaseRequest& request, const Place& place,
+                            std::chrono::milliseconds retention);
+  static ScriptCall guard(const engine::LeaseRequest& request, std::chrono::milliseconds retention);
   static ScriptCall release(const engine::LeaseRequest& request, FencingToken token,
-                            Topology topology);
+                            Topology topology, std::chrono::milliseconds retention);
   static ScriptCall retrieve(const std::string& mutex);
 
   /// By its hash, or with its whole text where the server does not know it.

@@ -2,14 +2,13 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cstddef>
 #include <optional>
 #include <utility>
 
 #include <fmt/format.h>
 
-#include "redis/protocol/printable.hpp"
+#include "core/text.hpp"
 
 namespace simba::redis {
 namespace {
@@ -37,11 +36,12 @@ constexpr std::array<std::pair<std::string_view, Code>, 17> code_words{{
 }};
 
 /// Texts that begin with ERR, or come of a script, and are known by a phrase in them.
-constexpr std::array<std::pair<std::string_view, Code>, 8> phrases{{
+constexpr std::array<std::pair<std::string_view, Code>, 9> phrases{{
     {"invalid password", Code::wrong_password},
     {"without any password configured", Code::wrong_password},
     {"no password is set", Code::wrong_password},
     {"The user executing the script can't", Code::no_permission},
+    {"ACL failure in script", Code::no_permission},
     {"unknown command", Code::unknown_command},
     {"unknown subcommand", Code::unknown_command},
     {"Unknown subcommand", Code::unknown_command},
@@ -108,27 +108,18 @@ Code code_of(std::string_view text) noexcept {
   return found == phrases.end() ? Code::other : found->second;
 }
 
-template <typename Number>
-std::optional<Number> parse_number(std::string_view text) noexcept {
-  Number value = 0;
-  const char* const end = text.data() + text.size();
-  const auto [at, error] = std::from_chars(text.data(), end, value);
-  if (error != std::errc{} || at != end) return std::nullopt;
-  return value;
-}
-
 /// Reads "MOVED 3999 127.0.0.1:6381". False if it is something else.
 bool read_redirection(std::string_view text, ServerError& error) {
   constexpr std::uint16_t slots = 16'384;
   text.remove_prefix(std::min(text.size(), first_word(text).size() + 1));
   const std::string_view slot_text = first_word(text);
-  const auto slot = parse_number<std::uint16_t>(slot_text);
+  const auto slot = detail::parse_number<std::uint16_t>(slot_text);
   text.remove_prefix(std::min(text.size(), slot_text.size() + 1));
   // An IPv6 address has no brackets here, so the port is what follows the last colon.
   const std::size_t colon = text.rfind(':');
   if (!slot || *slot >= slots || colon == std::string_view::npos) return false;
   const std::string_view host = text.substr(0, colon);
-  const auto port = parse_number<std::uint16_t>(text.substr(colon + 1));
+  const auto port = detail::parse_number<std::uint16_t>(text.substr(colon + 1));
   const bool is_host =
       std::all_of(host.begin(), host.end(), [](char c) { return c > ' ' && c <= '~'; });
   if (!port || *port == 0 || !is_host) return false;
@@ -175,12 +166,12 @@ ErrorKind kind_of(const ServerError& error, const OtherError* other) noexcept {
 }
 
 std::string advice_on_permission(std::string_view text) {
-  // "one of the keys used" up to Redis 7.0, "the 'simba:{m}' key" later.
-  if (contains(text, "the channel") || contains(text, "' channel")) {
+  // "one of the keys used" up to Redis 7.0, "the 'simba:{m}' key" later, "a key" in a script.
+  if (contains(text, "the channel") || contains(text, "' channel") || contains(text, "a channel")) {
     return "the user is not allowed to use Simba's channels; run: ACL SETUSER "
            "<user> &simba:*";
   }
-  if (contains(text, "the keys") || contains(text, "' key")) {
+  if (contains(text, "the keys") || contains(text, "' key") || contains(text, "a key")) {
     return "the user is not allowed to use Simba's keys; run: ACL SETUSER <user> "
            "~simba:*";
   }
@@ -268,7 +259,7 @@ ServerError parse_server_error(std::string_view text) {
 
 Error to_error(const ServerError& error, std::string_view where) {
   const OtherError* const other = find_other(error);
-  std::string message = fmt::format("{}: {}", where, printable(error.text));
+  std::string message = fmt::format("{}: {}", where, detail::excerpt(error.text));
   // Some texts are sentences; ours goes on.
   while (message.ends_with('.') || message.ends_with(' ')) message.pop_back();
   if (const std::string what_to_do = advice(error, other); !what_to_do.empty()) {

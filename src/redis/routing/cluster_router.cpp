@@ -88,10 +88,15 @@ void ClusterRouter::refresh(const Endpoint& ask_last) {
         candidates.push_back(seed);
       }
     }
+    // Asked from the back. A node that is wrong about the cluster must not always come first.
+    std::sort(candidates.begin(), candidates.end());
+    auto next = std::upper_bound(candidates.begin(), candidates.end(), asked_);
+    if (next == candidates.end()) next = candidates.begin();  // there is at least one seed
+    std::rotate(candidates.begin(), next + 1, candidates.end());
+    std::stable_partition(candidates.begin(), candidates.end(),
+                          [&](const Endpoint& candidate) { return candidate == ask_last; });
+    asked_ = candidates.back();
   }
-  // Asked from the back.
-  std::stable_partition(candidates.begin(), candidates.end(),
-                        [&](const Endpoint& candidate) { return candidate == ask_last; });
   ask(std::move(candidates));
 }
 

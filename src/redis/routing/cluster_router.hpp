@@ -53,6 +53,7 @@ class ClusterRouter final : public Router, public std::enable_shared_from_this<C
   std::size_t seed_ = 0;  // asked about slots that are not known
   bool refreshing_ = false;
   LocalTime refresh_after_ = LocalTime::min();
+  Endpoint asked_;  // first, when the map was last asked for: the next one in order comes next
   bool closed_ = false;
   std::string told_;  // what was wrong with the map, logged already
 };

@@ -1,13 +1,13 @@
 #include "redis/routing/master_finder.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <string_view>
 #include <system_error>
 #include <utility>
 
 #include <fmt/format.h>
 
+#include "core/text.hpp"
 #include "redis/protocol/command.hpp"
 #include "redis/protocol/server_error.hpp"
 #include "redis/settings.hpp"
@@ -22,13 +22,11 @@ std::optional<Endpoint> address_in(const Reply& reply) {
   const Reply& port = reply.elements[1];
   if (!host.is(Reply::Type::string) || !can_be_host(host.text)) return std::nullopt;
   if (!port.is(Reply::Type::string)) return std::nullopt;
-  const char* const end = port.text.data() + port.text.size();
-  std::int64_t number = 0;
-  const auto [stop, fault] = std::from_chars(port.text.data(), end, number);
-  if (fault != std::errc{} || stop != end || !can_be_port(number)) return std::nullopt;
+  const auto number = detail::parse_number<std::int64_t>(port.text);
+  if (!number || !can_be_port(*number)) return std::nullopt;
   Endpoint endpoint;
   endpoint.host = host.text;
-  endpoint.port = static_cast<std::uint16_t>(number);
+  endpoint.port = static_cast<std::uint16_t>(*number);
   return endpoint;
 }
 

@@ -25,15 +25,17 @@ Node::Node(const Dialer& dialer, Subscriptions::Grants grants, Endpoint expected
           })},
       replicated_{std::make_shared<ReplicatedBatches>(commands_, confirmation)} {
   whereabouts_->endpoint = std::move(expected);
-  subscriber_->on_unclaimed([weak = std::weak_ptr{commands_},
-                             topology = dialer.topology](const Subscriptions::Unclaimed& grant) {
-    const auto commands = weak.lock();
-    if (!commands) return;
-    const auto release = ScriptCall::release(
-        {.mutex = grant.mutex, .contender_id = grant.contender_id}, grant.token, topology);
-    // Where it fails the lease runs out.
-    commands->send(release.by_text(), 1, [](const Replies& /*replies*/) {});
-  });
+  subscriber_->on_unclaimed(
+      [weak = std::weak_ptr{commands_}, topology = dialer.topology,
+       retention = dialer.token_retention](const Subscriptions::Unclaimed& grant) {
+        const auto commands = weak.lock();
+        if (!commands) return;
+        const auto release =
+            ScriptCall::release({.mutex = grant.mutex, .contender_id = grant.contender_id},
+                                grant.token, topology, retention);
+        // Where it fails the lease runs out.
+        commands->send(release.by_text(), 1, [](const Replies& /*replies*/) {});
+      });
 }
 
 void Node::on_connected(std::function<void()> told) {
@@ -51,6 +53,11 @@ std::string Node::where() const { return "Redis at " + to_string(endpoint()); }
 void Node::leave() {
   commands_->leave();
   subscriber_->leave();
+}
+
+void Node::refused(const Error& error) {
+  commands_->refused(error);
+  subscriber_->refused(error);
 }
 
 void Node::close() {

@@ -39,6 +39,9 @@ class Node {
 
   /// Leaves the server and finds one again.
   void leave();
+
+  /// The same, after a pause: the server has answered with an error that ends its connections.
+  void refused(const Error& error);
   void close();
 
  private:

@@ -56,12 +56,13 @@ void ScriptRequest::send_to(const std::shared_ptr<Node>& node, Asking asking) {
 ScriptCall ScriptRequest::call_at(const Node& node) const {
   switch (kind_) {
     case Kind::acquire:
-      return ScriptCall::acquire(
-          request_, node.subscriber().place_for(request_.mutex, request_.contender_id));
+      return ScriptCall::acquire(request_,
+                                 node.subscriber().place_for(request_.mutex, request_.contender_id),
+                                 context_->token_retention);
     case Kind::guard:
-      return ScriptCall::guard(request_);
+      return ScriptCall::guard(request_, context_->token_retention);
     case Kind::release:
-      return ScriptCall::release(request_, token_, context_->topology);
+      return ScriptCall::release(request_, token_, context_->topology, context_->token_retention);
     case Kind::retrieve:
       break;
   }
@@ -86,6 +87,10 @@ void ScriptRequest::replied(const std::shared_ptr<Node>& node, Asking asking,
     return;
   }
   const auto answer = parse_lease_answer(reply, request_);
+  if (const auto* held = answer.record();
+      kind_ == Kind::acquire && held != nullptr && !held->owner_id.empty()) {
+    node->subscriber().saw_time(held->lease.transition_at - held->transition_left);
+  }
   const bool mine = answer.record() != nullptr && !request_.contender_id.empty() &&
                     answer.record()->owner_id == request_.contender_id &&
                     !answer.record()->namesake;
@@ -122,7 +127,7 @@ void ScriptRequest::refused(const std::shared_ptr<Node>& node, Asking asking, co
     default:
       break;
   }
-  if (ends_connection(error.code)) node->leave();
+  if (ends_connection(error.code)) node->refused(told);
   if (error.code == ServerError::Code::cluster_down || ends_connection(error.code)) {
     context_->router->failed(*node);
   }

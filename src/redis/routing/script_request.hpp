@@ -15,6 +15,7 @@ struct RequestContext {
   std::shared_ptr<Router> router;
   Topology topology = Topology::single;
   Confirmation confirmation{};
+  std::chrono::milliseconds token_retention = RedisOptions{}.token_retention;
 };
 
 /// One request to the store: sent, sent with the whole script where the server does not know it,

@@ -1,19 +1,11 @@
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
 #include <functional>
-#include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
-#include <vector>
+#include <string_view>
 
-#include "redis/connection/connection.hpp"
-#include "redis/connection/dialer.hpp"
-#include "redis/protocol/reply.hpp"
-#include "simba/core/runtime.hpp"
-#include "simba/core/timer.hpp"
+#include "redis/routing/link.hpp"
 
 namespace simba::redis {
 
@@ -24,52 +16,35 @@ namespace simba::redis {
 /// does not answer or says that it is none.
 ///
 /// Threads: every function may be called from any thread. The events come with no lock held.
-class SentinelWatch : public std::enable_shared_from_this<SentinelWatch> {
+class SentinelWatch final : public Link {
  public:
   struct Events {
     std::function<void()> on_listening{};  ///< anything may have happened before
     std::function<void(const Endpoint& master)> on_switched{};
   };
 
-  using Post = std::function<void(std::function<void()>)>;
-
-  /// `post` runs a task on the loop's thread.
-  SentinelWatch(const RedisOptions& options, std::shared_ptr<const Runtime> runtime, Post post,
-                OpenConnection open, Events events);
+  /// Of `dialer` it uses what does not depend on the server.
+  SentinelWatch(const RedisOptions& options, Dialer dialer, Events events);
 
   /// Begins, if it has not begun.
   void start();
-  void close();
 
  private:
-  void connect_soon();
-  void connect();  // on the loop's thread: what it opens tells nothing before it returns
-  void ready(std::uint64_t attempt);
-  void received(std::uint64_t attempt, const Reply& reply);
-  void failed(std::uint64_t attempt, const Error& error);
-  void tick();
+  void ready(Lock& lock) override;
+  void received(Lock& lock, const Reply& reply) override;
+  void ended() override { unanswered_since_.reset(); }
+  void failed(Lock& lock, const Error& error, bool news) override;
+  void tick() override;
   void arm();  // with mutex_ held
 
   // constant after construction
-  const std::vector<Endpoint> sentinels_;
   const std::string master_name_;
-  const std::shared_ptr<const ConnectionSettings> settings_;
-  const std::shared_ptr<const Runtime> runtime_;
-  const Post post_;
-  const OpenConnection open_;
   const Events events_;
 
-  std::mutex mutex_;
   // guarded by mutex_
   bool started_ = false;
-  bool closed_ = false;
-  std::size_t next_ = 0;       // which sentinel
-  std::uint64_t attempt_ = 0;  // which connection: events of earlier ones are stale
-  std::shared_ptr<Connection> connection_;
-  bool ready_ = false;
+  bool told_ = false;                          // the log, that it cannot listen
   std::optional<LocalTime> unanswered_since_;  // a PING
-  std::unique_ptr<Timer> timer_;
-  std::string told_;  // why it cannot listen, logged already
 };
 
 /// The new master in the message of a sentinel, "<name> <old host> <old port> <host> <port>"; empty

@@ -25,7 +25,11 @@ constexpr nanoseconds linger = 2s;
 /// Anyone may publish on our channels; that must not fill the log.
 constexpr nanoseconds warning_pause = 10s;
 
-/// How many numbers are remembered that nobody waits under any more.
+/// How far tokens may be ahead of the server's clock as it was last told. They are microseconds of
+/// it, unless it was set back.
+constexpr std::chrono::microseconds token_allowance = 60s;
+
+/// How many secrets are remembered that nobody waits under any more.
 constexpr std::size_t most_retired = 1'000;
 
 /// SUBSCRIBE in pieces: one command with a hundred thousand names would hold up the server.
@@ -91,10 +95,12 @@ Place Subscriptions::place_for(const std::string& mutex, const std::string& cont
     entry.grant.reset();
     entry.unused_since = now;
     retire(entry);
-    number(entry);
+    entry.secret.clear();
   }
   entry.covered = is_ready(entry);
-  return entry.covered ? Place{.inbox = inbox_, .number = entry.number} : Place{};
+  if (!entry.covered) return {};
+  if (entry.secret.empty()) give_secret(entry);
+  return {.inbox = inbox_, .secret = entry.secret};
 }
 
 Subscriptions::Entry& Subscriptions::entry_for(const engine::LeaseRequest& request, LocalTime now,
@@ -109,7 +115,6 @@ Subscriptions::Entry& Subscriptions::entry_for(const engine::LeaseRequest& reque
     entry.channels = {lock_name(entry.mutex), releases_channel(entry.mutex)};
   } else {
     entry.channels = {waiter_channel(entry.mutex, entry.contender_id)};
-    number(entry);
     const nanoseconds lease = request.ttl + request.transition;
     interval_ = std::min(interval_, std::clamp(lease / 16, shortest_interval, longest_interval));
   }
@@ -126,15 +131,14 @@ Subscriptions::Entry& Subscriptions::entry_for(const engine::LeaseRequest& reque
   return entry;
 }
 
-void Subscriptions::number(Entry& waiter) {
-  do {
-    waiter.number = random_->next() >> 1U;
-  } while (waiter.number == 0 || !waiters_.emplace(waiter.number, &waiter).second);
+void Subscriptions::give_secret(Entry& waiter) {
+  waiter.secret = fmt::format("{:020}{:020}", random_->next(), random_->next());
+  waiters_.emplace(waiter.secret, &waiter);
 }
 
 void Subscriptions::retire(const Entry& waiter) {
-  if (waiters_.erase(waiter.number) == 0) return;
-  retired_.push_back({waiter.number, waiter.mutex, waiter.contender_id});
+  if (waiters_.erase(waiter.secret) == 0) return;
+  retired_.push_back({waiter.secret, waiter.mutex, waiter.contender_id});
   if (retired_.size() > most_retired) retired_.pop_front();
 }
 
@@ -195,9 +199,13 @@ void Subscriptions::disconnected() {
   for (auto entry = entries_.begin(); entry != entries_.end();) {
     const auto next = std::next(entry);
     entry->second->covered = false;
+    entry->second->secret.clear();
     if (entry->second->handlers.empty()) drop(entry, nothing_to_send);
     entry = next;
   }
+  // A grant that was lost with the connection may have told a secret to others.
+  waiters_.clear();
+  retired_.clear();
 }
 
 void Subscriptions::subscribe(const std::vector<std::string_view>& channels, Effects& effects) {
@@ -280,27 +288,32 @@ void Subscriptions::on(const Published& message, LocalTime now, Effects& effects
 }
 
 void Subscriptions::granted(const Grant& grant, LocalTime now, Effects& effects) {
-  const auto waiter = waiters_.find(grant.number);
-  const bool wanted =
-      waiter != waiters_.end() && (!waiter->second->handlers.empty() || waiter->second->covered);
-  if (!wanted) {
+  const auto waiter = waiters_.find(grant.secret);
+  if (waiter == waiters_.end()) {
     // It stopped, and the server has not heard of it or hears of it too late.
-    const auto retired = std::find_if(retired_.rbegin(), retired_.rend(), [&](const auto& past) {
-      return past.number == grant.number;
+    const auto retired = std::find_if(retired_.begin(), retired_.end(), [&](const auto& past) {
+      return past.secret == grant.secret;
     });
-    if (waiter != waiters_.end()) {
-      effects.unclaimed.push_back(
-          {waiter->second->mutex, waiter->second->contender_id, grant.token});
-    } else if (retired != retired_.rend()) {
-      effects.unclaimed.push_back({retired->mutex, retired->contender_id, grant.token});
-    } else {
+    if (retired == retired_.end()) {
       warn("ignored a grant to an unknown waiter", now, effects);
+      return;
     }
+    effects.unclaimed.push_back({retired->mutex, retired->contender_id, grant.token});
+    retired_.erase(retired);
     return;
   }
   Entry& entry = *waiter->second;
+  waiters_.erase(waiter);
+  entry.secret.clear();
+  if (entry.handlers.empty() && !entry.covered) {
+    effects.unclaimed.push_back({entry.mutex, entry.contender_id, grant.token});
+    return;
+  }
   Notice notice;
-  if (grants_ == Grants::count && heard_) {
+  if (!is_explained(grant.token, now)) {
+    warn("a grant has a token that the server's clock does not explain; the server is asked", now,
+         effects);
+  } else if (grants_ == Grants::count && heard_) {
     notice.kind = Notice::Kind::granted;
     engine::LeaseRecord& record = notice.record.emplace();
     record.owner_id = entry.contender_id;
@@ -317,6 +330,14 @@ void Subscriptions::granted(const Grant& grant, LocalTime now, Effects& effects)
   } else {
     tell(entry, notice, effects);
   }
+}
+
+bool Subscriptions::is_explained(FencingToken token, LocalTime now) const {
+  if (!server_time_) return false;
+  const auto& [time, told_at] = *server_time_;
+  const auto since = std::chrono::floor<std::chrono::microseconds>(now - told_at);
+  const std::chrono::microseconds latest = time.time_since_epoch() + since + token_allowance;
+  return token <= static_cast<FencingToken>(latest.count());
 }
 
 void Subscriptions::warn(std::string text, LocalTime now, Effects& effects) {

@@ -26,9 +26,13 @@ namespace simba::redis {
 /// every call is told the time and says what to send and whom to tell.
 ///
 /// The connection has an inbox: a channel of its own, on which the server tells which waiter it has
-/// made an owner. Waiters are told by numbers that only the server and we know. Beside it each
-/// waiter has the channel that the JVM library would wake it on, and each observer those that tell
-/// of changes.
+/// made an owner. Beside it each waiter has the channel that the JVM library would wake it on, and
+/// each observer those that tell of changes.
+///
+/// Others may publish on an inbox, and see what the server publishes there. So a grant is believed
+/// by a secret that only the server and we know: it is of one wait on one connection, and is void
+/// once a grant has told it, be that received or lost with the connection. A token that is further
+/// ahead than the server's clock explains makes the waiter ask instead.
 ///
 /// A waiter may join the server's line only once its subscriptions are confirmed, and looks at the
 /// mutex again at that moment: so no release falls between.
@@ -77,6 +81,9 @@ class Subscriptions {
   /// Where a contender that is about to ask for the mutex would hear of a grant.
   Place place_for(const std::string& mutex, const std::string& contender_id, LocalTime now);
 
+  /// An answer of the server told its time.
+  void saw_time(StoreTime time, LocalTime now) noexcept { server_time_ = {time, now}; }
+
   // ---- from the connection
 
   void connected(LocalTime now, Effects& effects);
@@ -106,7 +113,7 @@ class Subscriptions {
   struct Entry {
     std::string mutex;
     std::string contender_id;  ///< empty: observers
-    std::uint64_t number = 0;
+    std::string secret{};      ///< empty: not told to the server, or void
     std::vector<std::string> channels{};
     std::map<WatchId, std::shared_ptr<const engine::NoticeHandler>> handlers{};
     LocalTime unused_since = never;  ///< since when it has no handler
@@ -118,14 +125,14 @@ class Subscriptions {
     bool confirmed = false;
   };
   struct Retired {
-    std::uint64_t number = 0;
+    std::string secret{};
     std::string mutex{};
     std::string contender_id{};
   };
   using Key = std::pair<std::string, std::string>;  // mutex, contender id
 
   Entry& entry_for(const engine::LeaseRequest& request, LocalTime now, Effects& effects);
-  void number(Entry& waiter);
+  void give_secret(Entry& waiter);
   void retire(const Entry& waiter);
   void drop(std::map<Key, std::unique_ptr<Entry>>::iterator entry, Effects& effects);
   bool is_ready(const Entry& entry) const;
@@ -141,14 +148,15 @@ class Subscriptions {
   void on(const Pong& message, LocalTime now, Effects& effects);
   void on(const Unknown& message, LocalTime now, Effects& effects);
   void granted(const Grant& grant, LocalTime now, Effects& effects);
+  bool is_explained(FencingToken token, LocalTime now) const;
   void warn(std::string text, LocalTime now, Effects& effects);
 
   const std::shared_ptr<Random> random_;
   const Grants grants_;
 
   std::map<Key, std::unique_ptr<Entry>> entries_;
-  std::unordered_map<std::uint64_t, Entry*> waiters_;  // by number
-  std::deque<Retired> retired_;                        // of waits that are over, the newest last
+  std::unordered_map<std::string, Entry*> waiters_;  // by secret
+  std::deque<Retired> retired_;                      // of waits that are over, the newest last
   std::unordered_map<WatchId, Entry*> watches_;
   std::unordered_map<std::string, Channel> channels_;
   WatchId last_watch_ = 0;
@@ -163,7 +171,8 @@ class Subscriptions {
   std::optional<LocalTime> heard_;                      // when the last one answered was sent
   std::optional<LocalTime> pinged_at_;
 
-  LocalTime quiet_until_ = LocalTime::min();  // no further warning before
+  std::optional<std::pair<StoreTime, LocalTime>> server_time_;  // and when it was told
+  LocalTime quiet_until_ = LocalTime::min();                    // no further warning before
 };
 
 }  // namespace simba::redis

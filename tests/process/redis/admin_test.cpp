@@ -1,4 +1,5 @@
 // What tools do with a Redis store.
+#include <atomic>
 #include <chrono>
 #include <memory>
 #include <string>
@@ -8,6 +9,7 @@
 
 #include "process/admin_checks.hpp"
 #include "process/redis/console.hpp"
+#include "process/redis/parrot.hpp"
 #include "simba/redis/redis_admin.hpp"
 #include "simba/redis/redis_factory.hpp"
 #include "support/servers.hpp"
@@ -120,7 +122,8 @@ TEST_F(RedisAdmin, TellsVersionTimeAndWhatIsNotSafe) {
   EXPECT_THAT(report.server, testing::MatchesRegex("Redis [0-9]+\\.[0-9]+\\..*"));
   EXPECT_LT(offset_of(report), support::scaled(5s));
   EXPECT_THAT(problems(report), IsEmpty());
-  EXPECT_THAT(warnings(report), ElementsAre(HasSubstr("appendonly")));
+  EXPECT_THAT(warnings(report),
+              ElementsAre(HasSubstr("appendonly"), HasSubstr("user admin may use every channel")));
   EXPECT_THAT(notes(report), IsEmpty());
 }
 
@@ -138,6 +141,17 @@ TEST_F(RedisAdmin, SaysWhichRightsToolsNeed) {
   EXPECT_EQ(error.kind(), ErrorKind::permission);
   EXPECT_THAT(error.what(), HasSubstr("+scan"));
   EXPECT_EQ(plain->find(unique("any")).owner_id, "") << "takes no more rights than the store";
+}
+
+TEST_F(RedisAdmin, WarnsOfUsersWhoMayUseEveryChannel) {
+  const std::string user = unique("spy");
+  console.ask({"ACL", "SETUSER", user, "on", ">" + location.password, "&*", "+psubscribe"});
+  EXPECT_THAT(warnings(admin->examine()), Contains(HasSubstr("user " + user + " may use every")));
+  console.ask({"ACL", "SETUSER", user, "resetchannels"});
+  EXPECT_THAT(warnings(admin->examine()), Not(Contains(HasSubstr(user))));
+  console.ask({"ACL", "DELUSER", user});
+  const auto plain = make_redis_admin(options, quiet_runtime());
+  EXPECT_THAT(warnings(plain->examine()), Not(Contains(HasSubstr("every channel"))));
 }
 
 TEST_F(RedisAdmin, NamesTheRightsThatAreMissing) {
@@ -176,7 +190,8 @@ TEST(RedisAdminOutage, IsToldInTimeAndOverWhenTheServerIsBack) {
       make_redis_admin(as_admin(support::redis_options(server.location())), quiet_runtime());
   EXPECT_THAT(admin->list(), IsEmpty());
   EXPECT_THAT(warnings(admin->examine()),
-              ElementsAre(HasSubstr("maxmemory-policy"), HasSubstr("appendfsync")));
+              ElementsAre(HasSubstr("maxmemory-policy"), HasSubstr("appendfsync"),
+                          HasSubstr("user admin may use every channel")));
   server.stop();
   expect_outage_is_told(*admin, 10s, server.location().password);
   server.start();
@@ -226,13 +241,40 @@ TEST(RedisSentinelAdmin, FindsTheMasterAndCountsTheSentinels) {
   support::RedisSentinelServers servers;
   auto options = support::redis_options(servers.location());
   const auto admin = make_redis_admin(as_admin(options), quiet_runtime());
-  EXPECT_THAT(notes(admin->examine()), Contains(HasSubstr("3 of 3 sentinels")));
+  const auto healthy = admin->examine();
+  EXPECT_THAT(notes(healthy), Contains(HasSubstr("3 of 3 sentinels")));
+  EXPECT_THAT(warnings(healthy), Not(Contains(HasSubstr("clock"))));
+  EXPECT_THAT(notes(healthy), Not(Contains(HasSubstr("clock")))) << "it could not be compared";
   const auto factory = redis::make_redis_factory(options);
   expect_owner_is_seen(*admin, *factory, true);
   servers.sentinel(0).kill();
   const auto report = admin->examine();
   EXPECT_THAT(problems(report), IsEmpty());
   EXPECT_THAT(warnings(report), Contains(HasSubstr("2 of 3 sentinels")));
+}
+
+/// A second passes each time someone looks.
+class HastyClock final : public Clock {
+ public:
+  LocalTime now() const noexcept override { return LocalTime{std::chrono::seconds{++seconds_}}; }
+
+ private:
+  mutable std::atomic<int> seconds_{0};
+};
+
+TEST(RedisAdminOfARogue, AListThatNeverEndsIsGivenUp) {
+  const redis::test::Parrot rogue{"*2\r\n$1\r\n7\r\n*0\r\n", "+OK\r\n"};
+  RedisOptions options;
+  options.endpoints = {{.port = rogue.port()}};
+  auto runtime = std::make_shared<Runtime>(*quiet_runtime());
+  runtime->clock = std::make_shared<HastyClock>();
+  const auto admin = make_redis_admin(options, runtime);
+  try {
+    admin->list();
+    ADD_FAILURE() << "it ended";
+  } catch (const Error& error) {
+    EXPECT_THAT(error.what(), testing::HasSubstr("goes on listing keys"));
+  }
 }
 
 }  // namespace

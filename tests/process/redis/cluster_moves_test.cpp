@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "process/redis/contenders.hpp"
+#include "simba/locker/simba_locker.hpp"
 #include "simba/testkit/recording_contender.hpp"
 #include "simba/testkit/recording_retriever.hpp"
 #include "support/grows.hpp"
@@ -154,7 +155,7 @@ TEST_F(RedisClusterMoves, AWaiterIsToldAtTheNewNodeWhenTheSlotHasMovedWhileItWai
     const auto waiting = two->create_mutex_contend_service(waiter);
     waiting->start();
     Console console{servers_.node(servers_.node_of(key_)).location()};
-    ASSERT_TRUE(eventually([&] { return console.value({"ZCARD", queue_key("order")}) == "1"; }));
+    ASSERT_TRUE(eventually([&] { return console.value({"ZCARD", line_key("order")}) == "1"; }));
 
     servers_.move_slot(key_, other_node());
     service->stop();
@@ -164,6 +165,29 @@ TEST_F(RedisClusterMoves, AWaiterIsToldAtTheNewNodeWhenTheSlotHasMovedWhileItWai
     EXPECT_LT(now() - begin, scaled(short_lease + 1s));
     EXPECT_TRUE(support::grows(contender.tokens().at(0), waiter.tokens().at(0)));
   }
+}
+
+// In a cluster it cannot be seen whether someone of the JVM library listens, so those of ours who
+// died in its queue must be told by other means.
+TEST_F(RedisClusterMoves, OneOfOursWhoDiedInTheQueueOfTheJvmLibrarySwallowsNoRelease) {
+  const auto one = make_redis_factory(support::redis_options(servers_.location()));
+  const auto two = make_redis_factory(support::redis_options(servers_.location()));
+  SimbaLocker owner{"order", *one};
+  owner.acquire(scaled(10s));
+  Console console{servers_.node(servers_.node_of(key_)).location()};
+  console.ask({"ZADD", queue_key("order"), "1700000000.5", "died"});
+  RecordingContender waiter{"order"};
+  const auto waiting = two->create_mutex_contend_service(waiter);
+  waiting->start();
+  ASSERT_TRUE(eventually([&] {
+    const auto entry = console.ask({"HGET", key_ + ":waiters", waiting->contender_id()}).text;
+    return !entry.empty() && !entry.starts_with('-');
+  }));
+
+  owner.close();
+
+  EXPECT_TRUE(waiter.wait_for_acquisitions(1, scaled(1s)));
+  EXPECT_EQ(console.value({"EXISTS", queue_key("order")}), "0");
 }
 
 TEST_F(RedisClusterMoves, ANodeThatIsKilledAndStartedAgainCostsNoMutualExclusion) {

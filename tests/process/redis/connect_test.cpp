@@ -181,7 +181,7 @@ TEST(RedisConnect, AUnixSocketLeadsToTheSameMutexes) {
   EXPECT_FALSE(waiter.try_acquire());
   auto acquired = std::async(std::launch::async, [&] { waiter.acquire(scaled(20s)); });
   Console console{location};
-  ASSERT_TRUE(eventually([&] { return console.value({"ZCARD", queue_key(mutex)}) == "1"; }));
+  ASSERT_TRUE(eventually([&] { return console.value({"ZCARD", line_key(mutex)}) == "1"; }));
 
   const auto begin = now();
   owner.close();
@@ -209,7 +209,7 @@ TEST(RedisConnect, TwoDatabasesDoNotSeeEachOther) {
   EXPECT_EQ(console.value({"GET", owner_key(mutex)}), two.contender_id());
   SimbaLocker three{mutex, *five};
   auto acquired = std::async(std::launch::async, [&] { three.acquire(scaled(20s)); });
-  ASSERT_TRUE(eventually([&] { return console.value({"ZCARD", queue_key(mutex)}) == "1"; }));
+  ASSERT_TRUE(eventually([&] { return console.value({"ZCARD", line_key(mutex)}) == "1"; }));
   const auto begin = now();
   one.close();  // tells everyone who listens, in whichever database
   two.close();
@@ -244,7 +244,7 @@ TEST(RedisConnect, ConnectionsHaveTheNameOfTheClientAndThereAreTwo) {
   };
 
   EXPECT_TRUE(eventually([&] { return count() == 2; })) << count();
-  EXPECT_TRUE(eventually([&] { return console.value({"ZCARD", queue_key(mutex + "-0")}) == "1"; }));
+  EXPECT_TRUE(eventually([&] { return console.value({"ZCARD", line_key(mutex + "-0")}) == "1"; }));
   EXPECT_EQ(count(), 2U);
 }
 

@@ -1,13 +1,17 @@
 #include "redis/connection/connection.hpp"
 
+#include <filesystem>
+#include <fstream>
 #include <string>
 #include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "redis/connection/tls_context.hpp"
 #include "support/redis_console.hpp"
 #include "support/servers.hpp"
+#include "support/temporary_folder.hpp"
 #include "unit/redis/connection_fixture.hpp"
 #include "unit/redis/name_lookup.hpp"
 
@@ -51,19 +55,16 @@ std::vector<std::string> hosts() {
   return {"127.0.0.1", "localhost"};
 }
 
-TEST(ConnectionToRedis, LogsInSelectsNamesItselfAndLoadsScripts) {
+TEST(ConnectionToRedis, LogsInSelectsAndNamesItself) {
   const auto location = support::redis_location();
   ConnectionSettings settings = settings_of(location);
   settings.database = 2;
   settings.client_name = "a-name";
   settings.masters_only = true;
-  settings.scripts = {"return 1", "return {KEYS[1], 'x'}"};
   Client client{endpoint_of(location), settings};
   ASSERT_TRUE(client.told.eventually({"ready"}));
-  ASSERT_EQ(client.script_hashes().size(), 2U);
-  client.ask(command({"CLIENT", "GETNAME"}) + command({"EVALSHA", client.script_hashes()[0], "0"}),
-             2);
-  ASSERT_TRUE(client.told.eventually({"ready", "reply a-name 1"}));
+  client.ask(command({"CLIENT", "GETNAME"}));
+  ASSERT_TRUE(client.told.eventually({"ready", "reply a-name"}));
   RedisConsole console{location};
   EXPECT_THAT(console.value({"CLIENT", "LIST"}), HasSubstr("name=a-name"));
 }
@@ -96,10 +97,6 @@ TEST(ConnectionToRedis, NamesWhatTheServerRefuses) {
   EXPECT_EQ((Client{endpoint_of(location), settings}.closed().kind()), ErrorKind::configuration);
 
   EXPECT_EQ((Client{endpoint_of(location)}.closed().kind()), ErrorKind::authentication);
-
-  settings = settings_of(location);
-  settings.scripts = {"no lua at all"};
-  EXPECT_FALSE((Client{endpoint_of(location), settings}.closed().is_transient()));
 }
 
 TEST(ConnectionToRedis, TellsOfAServerThatIsKilled) {
@@ -119,6 +116,19 @@ TEST(ConnectionToRedis, ReceivesWhatIsPublished) {
   EXPECT_TRUE(client.told.eventually({"ready", "message "}));
   RedisConsole{location}.ask({"PUBLISH", "a-channel", "a-text"});
   EXPECT_TRUE(client.told.eventually({"ready", "message ", "message "}));
+}
+
+TEST(ConnectionToRedisWithTls, ReadsTheFilesOnceAndAgainWhenOneIsReplaced) {
+  const support::TemporaryFolder folder;
+  TlsOptions options = tls_settings_of(support::redis_tls_location(), TlsMode::verify).tls;
+  const auto file = folder.path() / "ca.crt";
+  std::filesystem::copy_file(options.ca_file, file);
+  options.ca_file = file.string();
+  SharedTlsContext shared;
+  const auto first = shared.get(options);
+  EXPECT_EQ(shared.get(options), first);
+  std::ofstream{file, std::ios::app} << "\n";
+  EXPECT_NE(shared.get(options), first);
 }
 
 TEST(ConnectionToRedisWithTls, WorksInEveryMode) {

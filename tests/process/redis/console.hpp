@@ -25,6 +25,7 @@ inline std::string unique(const std::string& prefix) {
 // The names of the protocol.
 inline std::string owner_key(const std::string& mutex) { return "simba:{" + mutex + "}"; }
 inline std::string queue_key(const std::string& mutex) { return owner_key(mutex) + ":contender"; }
+inline std::string line_key(const std::string& mutex) { return owner_key(mutex) + ":line"; }
 inline std::string channel_of(const std::string& mutex) { return owner_key(mutex); }
 inline std::string channel_of(const std::string& mutex, const std::string& contender_id) {
   return owner_key(mutex) + ":" + contender_id;

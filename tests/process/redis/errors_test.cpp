@@ -143,7 +143,7 @@ TEST_F(RedisErrors, TheRightsThatMessagesAskForAreEnough) {
   ASSERT_TRUE(owner.owns()) << owner.log().text();
   Attempt waiter{enough};
   ASSERT_TRUE(eventually([&] {
-    return console_.value({"ZCARD", queue_key("m")}) == "1";
+    return console_.value({"ZCARD", line_key("m")}) == "1";
   })) << waiter.log().text();
   const auto begin = now();
 

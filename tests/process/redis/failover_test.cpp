@@ -142,7 +142,7 @@ TEST(RedisReplicas, AnAcquisitionCountsWhenAReplicaHasItAndNotBefore) {
   SimbaLocker waiter{"m", *factory};
   std::jthread waiting{[&] { waiter.acquire(scaled(10s)); }};
   Console master{servers.node(0).location()};
-  ASSERT_TRUE(eventually([&] { return master.value({"ZCARD", queue_key("m")}) == "1"; }));
+  ASSERT_TRUE(eventually([&] { return master.value({"ZCARD", line_key("m")}) == "1"; }));
   locker.close();
   waiting.join();
   EXPECT_TRUE(waiter.is_held());

@@ -1,7 +1,13 @@
+#include <algorithm>
+#include <atomic>
 #include <future>
 #include <memory>
 #include <stop_token>
+#include <thread>
+#include <vector>
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -292,7 +298,71 @@ TEST_F(RedisBesideJvm, OneThatDiedWaitingIsPassedOverAtOnce) {
   one.close();
 
   EXPECT_TRUE(is_ready(acquired, promptly));
+  two.close();
   EXPECT_FALSE(is_waiting("0-jvm"));
+  EXPECT_EQ(owner(), "nil");
+}
+
+TEST_F(RedisBesideJvm, ItsQueueDoesNotExpireWhileItWaits) {
+  SimbaLocker one{mutex, *factory};
+  SimbaLocker two{mutex, *factory};
+  one.acquire();
+  const auto acquired = let_wait(two);
+  JvmContender jvm{location, mutex, "jvm"};
+  let_wait(jvm);
+
+  EXPECT_EQ(console.value({"PTTL", queue_key(mutex)}), "-1");
+}
+
+TEST_F(RedisBesideJvm, WhoHasWaitedLongestIsNextOnEitherSide) {
+  SimbaLocker one{mutex, *factory};
+  SimbaLocker two{mutex, *factory};
+  SimbaLocker three{mutex, *factory};
+  JvmContender jvm{location, mutex, "jvm"};
+  one.acquire();
+  const auto two_acquired = let_wait(two);
+  let_wait(jvm);
+  one.close();  // which sees that the JVM contender waits
+  ASSERT_TRUE(is_ready(two_acquired, promptly));
+  const auto three_acquired = let_wait(three);
+
+  two.close();
+
+  EXPECT_NE(jvm.said("acquired", promptly), "") << jvm.transcript();
+  EXPECT_FALSE(is_ready(three_acquired, 1ms));
+  jvm.release();
+  EXPECT_TRUE(is_ready(three_acquired, promptly));
+}
+
+TEST_F(RedisBesideJvm, NobodyTakesWhatItWasToldToTryForAWhile) {
+  SimbaLocker one{mutex, *factory};
+  SimbaLocker two{mutex, *factory};
+  one.acquire();
+  // One that is slow: it listens, and waits, but does not try.
+  Console slow{location};
+  slow.ask({"SUBSCRIBE", channel_of(mutex, "jvm")});
+  console.ask({"ZADD", queue_key(mutex), "NX", "1700000000", "jvm"});
+  const auto two_acquired = let_wait(two);
+  one.close();
+  ASSERT_TRUE(slow.receive(scaled(promptly)));
+
+  EXPECT_EQ(console.value({"SET", owner_key(mutex), "jvm", "NX", "PX", "300"}), "OK")
+      << "one of ours was faster";
+  EXPECT_TRUE(is_ready(two_acquired, promptly)) << "after its lease";
+}
+
+TEST_F(RedisBesideJvm, WhatItWasToldToTryAndDoesNotIsTakenSoon) {
+  SimbaLocker one{mutex, *factory};
+  SimbaLocker two{mutex, *factory};
+  one.acquire();
+  Console deaf{location};
+  deaf.ask({"SUBSCRIBE", channel_of(mutex, "jvm")});
+  console.ask({"ZADD", queue_key(mutex), "NX", "1700000000", "jvm"});
+  const auto two_acquired = let_wait(two);
+
+  one.close();
+
+  EXPECT_TRUE(is_ready(two_acquired, 1s)) << "long before the lease ends";
 }
 
 TEST_F(RedisBesideJvm, TheMutexChangesHandsManyTimesAndOurTokensGrow) {
@@ -322,6 +392,68 @@ TEST_F(RedisBesideJvm, TheMutexChangesHandsManyTimesAndOurTokensGrow) {
     EXPECT_GT(acquired.get(), last) << support::safety_violation << "two owners";
   }
   EXPECT_EQ(jvm.quit(), 0) << jvm.transcript();
+}
+
+/// How often each of several contenders has owned one mutex, by turns.
+class RedisShares : public RedisBesideJvm {
+ protected:
+  struct Mix {
+    std::size_t ours = 8;
+    std::size_t theirs = 2;
+  };
+
+  /// Lets them take turns until there were so many, and says how many each has had: ours first.
+  std::vector<std::size_t> take_turns(const Mix& mix, std::size_t turns) {
+    std::vector<std::atomic<std::size_t>> had(mix.ours + mix.theirs);
+    std::atomic<std::size_t> all{0};
+    const auto count = [&](std::size_t who) {
+      std::this_thread::sleep_for(hold);
+      if (all.fetch_add(1) < turns) had[who].fetch_add(1);
+    };
+    std::vector<std::jthread> threads;
+    for (std::size_t i = 0; i < mix.ours; ++i) {
+      threads.emplace_back([&, i] {
+        SimbaLocker ours{mutex, *factory};
+        while (all.load() < turns) {
+          ours.acquire(scaled(60s));
+          count(i);
+          ours.close();
+        }
+      });
+    }
+    for (std::size_t i = 0; i < mix.theirs; ++i) {
+      threads.emplace_back([&, i] {
+        JvmContender jvm{location, mutex, fmt::format("{}:77@10.0.0.{}", i, i)};
+        while (all.load() < turns) {
+          jvm.start();
+          if (jvm.said("acquired", 60s).empty()) break;
+          count(mix.ours + i);
+          jvm.release();
+          if (jvm.said("released", 10s).empty()) break;
+        }
+      });
+    }
+    threads.clear();
+    return {had.begin(), had.end()};
+  }
+
+  static constexpr std::chrono::milliseconds hold{4};
+};
+
+TEST_F(RedisShares, EachOfOursAndOfTheJvmLibrarysIsWithinTwiceAndHalfItsFairShare) {
+  for (const Mix& mix : {Mix{8, 2}, Mix{5, 5}}) {
+    const std::size_t contenders = mix.ours + mix.theirs;
+    const std::size_t fair = 60;
+    const auto had = take_turns(mix, fair * contenders);
+    EXPECT_GE(*std::min_element(had.begin(), had.end()), fair / 2)
+        << fmt::to_string(fmt::join(had, " "));
+    EXPECT_LE(*std::max_element(had.begin(), had.end()), fair * 2)
+        << fmt::to_string(fmt::join(had, " "));
+    RecordProperty(fmt::format("{} and {}", mix.ours, mix.theirs),
+                   fmt::to_string(fmt::join(had, " ")));
+    fmt::print("{} of ours, {} of the JVM library's: {}\n", mix.ours, mix.theirs,
+               fmt::join(had, " "));
+  }
 }
 
 }  // namespace

@@ -1,12 +1,17 @@
+#include <algorithm>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "process/redis/contenders.hpp"
+#include "simba/locker/simba_locker.hpp"
 #include "simba/testkit/recording_contender.hpp"
 #include "simba/testkit/recording_retriever.hpp"
+#include "support/safety.hpp"
 #include "support/servers.hpp"
 
 namespace simba::redis::test {
@@ -41,12 +46,47 @@ std::vector<std::string> hostile_messages() {
                                     "granted -1 -1 -1 -1 -1",
                                     "granted 99999999999999999999 2 600 400 1794759757951",
                                     "granted 1 18446744073709551615 600 400 1794759757951",
+                                    "granted 0000000000000000000000000000000000000001 "
+                                    "18446744073709551615 600 400 1794759757951",
                                     "GRANTED 1 2 3 4 5",
                                     "*3\r\n$7\r\nmessage\r\n"};
   messages.push_back(std::string(1'000'000, '@'));
   messages.push_back("granted " + std::string(1'000'000, '1'));
   return messages;
 }
+
+/// What a SplitMix64 yields, before and after a number that it has yielded.
+class SplitMixGuess {
+ public:
+  explicit SplitMixGuess(std::uint64_t yielded) {
+    std::uint64_t z = unshifted(yielded, 31) * inverse(0x94d049bb133111eb);
+    z = unshifted(z, 27) * inverse(0xbf58476d1ce4e5b9);
+    state_ = unshifted(z, 30);
+  }
+
+  std::uint64_t at(int place) const {
+    std::uint64_t z = state_ + static_cast<std::uint64_t>(place) * 0x9e3779b97f4a7c15;
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
+    return z ^ (z >> 31);
+  }
+
+ private:
+  /// The x of which x ^ (x >> bits) was made.
+  static std::uint64_t unshifted(std::uint64_t value, unsigned bits) {
+    std::uint64_t x = value;
+    for (unsigned known = bits; known < 64; known += bits) x = value ^ (x >> bits);
+    return x;
+  }
+
+  static std::uint64_t inverse(std::uint64_t odd) {
+    std::uint64_t x = odd;
+    for (int i = 0; i < 6; ++i) x *= 2 - odd * x;
+    return x;
+  }
+
+  std::uint64_t state_ = 0;
+};
 
 class RedisMessages : public ::testing::Test {
  protected:
@@ -70,6 +110,32 @@ class RedisMessages : public ::testing::Test {
     ASSERT_TRUE(eventually([&] {
       return console_.ask({"PUBSUB", "CHANNELS", "simba:*"}).items.size() >= count;
     }));
+  }
+
+  /// Waits until the contender is in line and listens.
+  void wait_until_in_line(const std::string& contender_id) {
+    ASSERT_TRUE(eventually([&] {
+      const auto entry = console_.ask({"HGET", owner_key("m") + ":waiters", contender_id}).text;
+      return !entry.empty() && !entry.starts_with('-');
+    }));
+  }
+
+  /// Lets the waiter look at the mutex; when it has, it has read all that was published before.
+  void wait_for_a_look_of(const std::string& contender_id) {
+    const auto calls = [&] {
+      const auto stats = console_.value({"INFO", "commandstats"});
+      return std::stol(support::info_value(stats, "cmdstat_evalsha").substr(6));
+    };
+    const auto before = calls();
+    console_.ask({"PUBLISH", channel_of("m", contender_id), "released@@someone"});
+    ASSERT_TRUE(eventually([&] { return calls() > before; }));
+  }
+
+  /// A user without any right to keys, who may see which channels there are, listen and publish.
+  Console attacker() {
+    console_.ask({"ACL", "SETUSER", "attacker", "on", ">" + server_.location().password,
+                  "resetkeys", "&*", "-@all", "+publish", "+pubsub|channels", "+psubscribe"});
+    return Console{server_.location(), server_.location().port, "attacker"};
   }
 
   const RedisServer server_;
@@ -122,8 +188,9 @@ TEST_F(RedisMessages, AForgedGrantMakesNobodyAnOwner) {
   service->start();
   wait_for_channels(2);  // its inbox and its own
 
-  for (const std::string number : {"1", "2", "9223372036854775807", "123456789"}) {
-    EXPECT_GT(publish("granted " + number + " 1894759757951204 600 400 1894759757951"), 1U);
+  for (const std::string digit : {"0", "1", "9"}) {
+    const std::string secret(40, digit[0]);
+    EXPECT_GT(publish("granted " + secret + " 1894759757951204 600 400 1894759757951"), 1U);
   }
   publish("acquired@@" + service->contender_id());
   publish("released@@someone");
@@ -132,6 +199,78 @@ TEST_F(RedisMessages, AForgedGrantMakesNobodyAnOwner) {
 
   EXPECT_EQ(waiter.acquisitions(), 0U);
   EXPECT_EQ(console_.value({"GET", owner_key("m")}), "someone");
+}
+
+// Once the names of inboxes and the numbers of waiters came from one generator, so that who saw the
+// one could compute the other.
+TEST_F(RedisMessages, WhoMayPublishCannotComputeAGrantFromTheNameOfAnInbox) {
+  const auto log = std::make_shared<testkit::CapturingLogger>();
+  const auto factory = make_redis_factory(options(log));
+  console_.ask({"SET", owner_key("m"), "someone", "PX", "60000"});
+  RecordingContender waiter{"m"};
+  const auto service = factory->create_mutex_contend_service(waiter);
+  service->start();
+  wait_until_in_line(service->contender_id());
+
+  auto mallory = attacker();
+  const auto inboxes = mallory.ask({"PUBSUB", "CHANNELS", "simba:inbox:*"}).texts();
+  ASSERT_EQ(inboxes.size(), 1U);
+  const std::string digits = inboxes[0].substr(std::string{"simba:inbox:"}.size());
+  for (const std::size_t half : {0U, 16U}) {
+    const SplitMixGuess guess{std::stoull(digits.substr(half, 16), nullptr, 16)};
+    for (int place = -100; place <= 100; ++place) {
+      const auto forge = [&](const std::string& secret) {
+        mallory.ask({"PUBLISH", inboxes[0],
+                     "granted " + secret + " 18446744073709551615 600 400 1894759757951"});
+      };
+      forge(std::to_string(guess.at(place) >> 1U));
+      forge(fmt::format("{:020}{:020}", guess.at(place), guess.at(place + 1)));
+    }
+  }
+  wait_for_a_look_of(service->contender_id());
+
+  EXPECT_EQ(waiter.acquisitions(), 0U) << support::safety_violation << "two owners";
+  EXPECT_FALSE(service->is_owner()) << support::safety_violation << "two owners";
+}
+
+TEST_F(RedisMessages, WhoSeesAGrantCannotUseItAgain) {
+  auto mallory = attacker();
+  mallory.ask({"PSUBSCRIBE", "simba:inbox:*"});
+  const auto log = std::make_shared<testkit::CapturingLogger>();
+  const auto factory = make_redis_factory(options(log));
+  const auto others = make_redis_factory(options(log));
+  SimbaLocker owner{"m", *others};
+  owner.acquire(scaled(10s));
+  RecordingContender waiter{"m"};
+  const auto service = factory->create_mutex_contend_service(waiter);
+  service->start();
+  wait_until_in_line(service->contender_id());
+  owner.close();
+  ASSERT_TRUE(waiter.wait_for_acquisitions(1, scaled(10s)));
+  const auto seen = mallory.receive(scaled(10s));
+  ASSERT_TRUE(seen);
+  ASSERT_EQ(seen->items.size(), 4U);
+  const std::string inbox = seen->items[2].text;
+  const std::string grant = seen->items[3].text;
+  ASSERT_TRUE(grant.starts_with("granted ")) << grant;
+  service->stop();
+  ASSERT_TRUE(eventually([&] { return console_.value({"GET", owner_key("m")}) == "nil"; }));
+
+  console_.ask({"SET", owner_key("m"), "someone", "PX", "60000"});
+  service->start();
+  wait_until_in_line(service->contender_id());
+  const std::size_t secret_ends = grant.find(' ', std::string{"granted "}.size());
+  const std::size_t token_ends = grant.find(' ', secret_ends + 1);
+  const auto token = std::stoull(grant.substr(secret_ends + 1, token_ends - secret_ends - 1));
+  auto publisher = attacker();
+  for (const auto later : {0ULL, 1ULL, 10'000'000ULL}) {
+    const auto replayed =
+        grant.substr(0, secret_ends + 1) + std::to_string(token + later) + grant.substr(token_ends);
+    EXPECT_EQ(publisher.ask({"PUBLISH", inbox, replayed}).text, "2");
+  }
+  wait_for_a_look_of(service->contender_id());
+
+  EXPECT_EQ(waiter.acquisitions(), 1U) << support::safety_violation << "two owners";
 }
 
 TEST_F(RedisMessages, AnObserverBelievesTheServerAndNotAMessage) {

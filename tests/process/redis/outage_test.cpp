@@ -1,3 +1,4 @@
+#include <iostream>
 #include <memory>
 #include <string>
 #include <variant>
@@ -271,6 +272,36 @@ TEST_F(RedisOutage, AGrantThatIsLostWithItsConnectionIsTakenUpWhenTheWaiterAsksA
 
     EXPECT_TRUE(waiter.contender.wait_for_acquisitions(1, scaled(3s)));
   }
+}
+
+/// How many connections the server has accepted so far.
+long accepted_by(Console& console) {
+  const std::string text = console.value({"INFO", "stats"});
+  const std::string field = "total_connections_received:";
+  return std::stol(text.substr(text.find(field) + field.size()));
+}
+
+TEST_F(RedisOutage, ManyContendersOnAReplicaReconnectAFewTimesASecond) {
+  Console console{server().location()};
+  console.ask({"REPLICAOF", "127.0.0.1", "1"});
+  auto contention = short_contention();
+  contention.release_wait = 0ms;  // stopping 500 of them one after the other takes no time
+  const auto one = factory(contention);
+  std::vector<std::unique_ptr<Contending>> all;
+  for (int i = 0; i < 500; ++i) {
+    all.push_back(std::make_unique<Contending>(*one, fmt::format("m{}", i)));
+  }
+  const auto wait = [](std::chrono::milliseconds span) {
+    const auto begin = now();
+    ASSERT_TRUE(eventually([&] { return now() > begin + span; }));
+  };
+  wait(1s);  // the first pauses are short
+  const long before = accepted_by(console);
+  wait(5s);
+  const long made = accepted_by(console) - before;
+  std::cout << made << " connections in 5 s\n";
+  EXPECT_LE(made, 5 * 5);
+  EXPECT_GE(made, 2) << "it no longer looks whether the server serves again";
 }
 
 TEST_F(RedisOutage, StopReturnsWithinItsBoundInABlackHole) {

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <netinet/in.h>
 #include <poll.h>
+#include <set>
 #include <stdexcept>
 #include <stop_token>
 #include <string>
@@ -16,10 +17,12 @@
 
 namespace simba::redis::test {
 
-/// Listens, and answers whatever it is sent with the same text.
+/// Listens, and answers whatever it is sent with the same text, but for what comes first on a
+/// connection where there is a greeting.
 class Parrot {
  public:
-  explicit Parrot(std::string text) : text_{std::move(text)} {
+  explicit Parrot(std::string text, std::string greeting = {})
+      : text_{std::move(text)}, greeting_{greeting.empty() ? text_ : std::move(greeting)} {
     listener_ = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     sockaddr_in address{};
     address.sin_family = AF_INET;
@@ -45,6 +48,7 @@ class Parrot {
  private:
   void serve(const std::stop_token& stop) const {
     std::vector<pollfd> open{{listener_, POLLIN, 0}};
+    std::set<std::size_t> greeted;
     while (!stop.stop_requested()) {
       if (::poll(open.data(), open.size(), 10) <= 0) continue;
       if (open[0].revents != 0) {
@@ -53,8 +57,9 @@ class Parrot {
       for (std::size_t i = 1; i < open.size(); ++i) {
         std::array<char, 4'096> buffer{};
         if (open[i].revents == 0) continue;
+        const std::string& text = greeted.insert(i).second ? greeting_ : text_;
         if (::recv(open[i].fd, buffer.data(), buffer.size(), 0) <= 0 ||
-            ::send(open[i].fd, text_.data(), text_.size(), MSG_NOSIGNAL) < 0) {
+            ::send(open[i].fd, text.data(), text.size(), MSG_NOSIGNAL) < 0) {
           ::close(std::exchange(open[i].fd, -1));
         }
       }
@@ -65,6 +70,7 @@ class Parrot {
   }
 
   const std::string text_;
+  const std::string greeting_;
   int listener_ = -1;
   std::uint16_t port_ = 0;
   std::jthread thread_;

@@ -44,7 +44,7 @@ class RedisQueue : public ::testing::Test {
   /// Whom the server has as the owner.
   std::string owner() { return console_.value({"GET", owner_key(mutex_)}); }
 
-  std::string length() { return console_.value({"ZCARD", queue_key(mutex_)}); }
+  std::string length() { return console_.value({"ZCARD", line_key(mutex_)}); }
 
   /// Waits until so many are in the queue, and all that are ours listen.
   void wait_for_length(int length_wanted) {
@@ -155,10 +155,75 @@ TEST_F(RedisQueue, EveryKeyOfTheQueueExpires) {
   Waiting waiter{*one, mutex_};
   wait_for_length(1);
 
-  for (const std::string suffix : {"", ":fence", ":contender", ":line", ":waiters"}) {
+  for (const std::string suffix : {"", ":fence", ":line", ":waiters"}) {
     const auto left = std::stoll(console_.value({"PTTL", owner_key(mutex_) + suffix}));
     EXPECT_GT(left, 10'000) << suffix;
   }
+  EXPECT_EQ(console_.value({"EXISTS", queue_key(mutex_)}), "0") << "is the JVM library's";
+}
+
+TEST_F(RedisQueue, AMutexKeepsItsTokenForAsLongAsItIsTold) {
+  auto options = support::redis_options(location_);
+  options.token_retention = 1h;
+  const auto one = make_redis_factory(options);
+  SimbaLocker owner{mutex_, *one};
+  owner.acquire(scaled(10s));
+  owner.close();
+  const auto left = std::stoll(console_.value({"PTTL", owner_key(mutex_) + ":fence"}));
+  EXPECT_GT(left, 59 * 60'000);
+  EXPECT_LE(left, 60 * 60'000 + 16'000);
+}
+
+// Once one that died cost a lease for each waiter that it had, while the server takes it for alive.
+TEST_F(RedisQueue, AProcessThatDoesNotAnswerCostsOneLeaseHoweverManyWaitThere) {
+  SharedSwitch hurry;
+  support::OwnershipLedger ledger;
+  const auto quick = support::redis_options(location_, short_contention());
+  console_.ask({"SET", owner_key(mutex_), "someone", "PX", "60000"});
+  ContenderProcess process{
+      quick, {.name = "process", .mutex = mutex_, .contenders = 3}, hurry, ledger};
+  wait_for_length(3);
+  process.signal(SIGSTOP);
+  console_.ask({"DEL", owner_key(mutex_)});
+  const auto one = make_redis_factory(quick);
+  const auto two = make_redis_factory(quick);
+  const auto three = make_redis_factory(quick);
+  SimbaLocker first{mutex_, *one};
+  first.acquire(scaled(10s));
+  Waiting second{*two, mutex_};
+  Waiting third{*three, mutex_};
+  wait_for_length(5);
+
+  first.close();
+  const std::string frozen = owner();
+  ASSERT_NE(frozen, second.contender.contender_id());
+  ASSERT_NE(frozen, third.contender.contender_id());
+  ASSERT_TRUE(eventually(
+      [&] { return second.contender.acquisitions() + third.contender.acquisitions() == 1; }));
+  Waiting& next = second.contender.acquisitions() == 1 ? third : second;
+  (second.contender.acquisitions() == 1 ? second : third).service->stop();
+
+  EXPECT_EQ(owner(), next.contender.contender_id()) << "passed to one that is known not to answer";
+}
+
+TEST_F(RedisQueue, ThousandsWhoDiedWaitingDoNotHoldUpTheServer) {
+  SimbaLocker owner{mutex_, *factory()};
+  owner.acquire(scaled(10s));
+  console_.ask({"EVAL",
+                "for i = 1, 10000 do redis.call('ZADD', KEYS[1], i, 'w' .. i) redis.call('HSET', "
+                "KEYS[2], 'w' .. i, 'inbox' .. i % 3 .. ' 1 10000 6000 5') end",
+                "2", line_key(mutex_), owner_key(mutex_) + ":waiters"});
+
+  owner.close();
+
+  EXPECT_EQ(this->owner(), "nil");
+  EXPECT_GE(std::stol(length()), 5'000) << "were all looked at in one go";
+  EXPECT_LT(std::stol(length()), 10'000);
+  for (int i = 0; i < 20 && length() != "0"; ++i) {
+    owner.acquire(scaled(10s));
+    owner.close();
+  }
+  EXPECT_EQ(length(), "0");
 }
 
 TEST_F(RedisQueue, ThoseWhoDiedWaitingVanishAlthoughNobodyReleases) {
@@ -176,7 +241,8 @@ TEST_F(RedisQueue, ThoseWhoDiedWaitingVanishAlthoughNobodyReleases) {
   Waiting waiter{*one, mutex_};
 
   EXPECT_TRUE(eventually([&] {
-    return console_.value({"HLEN", owner_key(mutex_) + ":waiters"}) == "1" && length() == "1";
+    return console_.value({"HLEN", owner_key(mutex_) + ":waiters"}) == "1" && length() == "1" &&
+           console_.value({"ZCARD", queue_key(mutex_)}) == "1";
   })) << length();
 }
 

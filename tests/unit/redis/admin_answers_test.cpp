@@ -19,7 +19,7 @@ TEST(RedisAdminAnswers, FindAValueInTheLinesOfInfo) {
   EXPECT_EQ(value_in(info, "redis_version"), "7.0.15");
   EXPECT_EQ(value_in(info, "redis"), "");
   EXPECT_EQ(value_in(info, "empty"), "");
-  EXPECT_EQ(value_in("a:\033[31m", "a"), "?[31m");
+  EXPECT_EQ(value_in("a:\033[31m", "a"), "\\x1b[31m");
 }
 
 TEST(RedisAdminAnswers, TellAnOldVersion) {
@@ -64,6 +64,36 @@ TEST(RedisAdminAnswers, HaveTheLastTokenOfAFreeMutex) {
 TEST(RedisAdminAnswers, RefuseWhatIsNoAnswer) {
   const std::array<Reply, 2> replies{text_reply("x"), Reply{}};
   EXPECT_THROW(entry_in(replies, "m"), Error);
+}
+
+TEST(RedisAdminAnswers, ReplicasAreInTheRoleOfAMaster) {
+  const auto replica = [](const std::string& host, const std::string& port) {
+    return array_reply({text_reply(host), text_reply(port), text_reply("42")});
+  };
+  const Reply role = array_reply({text_reply("master"), integer_reply(42),
+                                  array_reply({replica("10.0.0.6", "6380"), replica("", "1"),
+                                               replica("10.0.0.7", "x"), array_reply({})})});
+  EXPECT_EQ(replicas_in(role), (std::vector<Endpoint>{{.host = "10.0.0.6", .port = 6380}}));
+  EXPECT_TRUE(replicas_in(array_reply({text_reply("slave"), text_reply("10.0.0.5")})).empty());
+  EXPECT_TRUE(replicas_in(error_reply("NOPERM")).empty());
+}
+
+TEST(RedisAdminAnswers, AClockIsOffByWhatTheTimeBetweenTwoLooksAtAnotherDoesNotExplain) {
+  const auto at = [](int ms) { return StoreTime{std::chrono::milliseconds{1'000'000 + ms}}; };
+  EXPECT_EQ(ahead_of(at(0), at(3), at(5)).count(), 0);
+  EXPECT_EQ(ahead_of(at(0), at(25), at(5)).count(), 20);
+  EXPECT_EQ(ahead_of(at(0), at(-7), at(5)).count(), -7);
+}
+
+TEST(RedisAdminAnswers, WhoMayUseEveryChannelIsFoundInALineOfTheAcl) {
+  EXPECT_EQ(user_of_every_channel("user default on nopass ~* &* +@all"), "default");
+  EXPECT_EQ(user_of_every_channel("user spy on #1f &* -@all +psubscribe"), "spy");
+  EXPECT_EQ(user_of_every_channel("user old on #1f allkeys allchannels allcommands"), "old");
+  EXPECT_EQ(user_of_every_channel("user app on #1f ~simba:* resetchannels &simba:* +@all"), "");
+  EXPECT_EQ(user_of_every_channel("user gone off #1f ~* &* +@all"), "");
+  EXPECT_EQ(user_of_every_channel("user reader on #1f ~* &* -@all +get"), "");
+  EXPECT_EQ(user_of_every_channel(""), "");
+  EXPECT_EQ(user_of_every_channel("user"), "");
 }
 
 }  // namespace

@@ -78,7 +78,7 @@ TEST_F(RedisCommandLink, AfterAFailureItAnswersAtOnceForAWhileAndThenTriesAgain)
   send("B");
   EXPECT_EQ(opened(), 1U);
   EXPECT_THAT(answers_, ElementsAre("A: connection refused", "B: connection refused"));
-  fake_.world.advance(25ms);
+  fake_.world.advance(30ms);
   send("C");
   EXPECT_EQ(opened(), 2U);
 }
@@ -89,7 +89,7 @@ TEST_F(RedisCommandLink, FindsTheServerAnewAfterABreak) {
   connection().answer(text_reply("1"));
   connection().fail({ErrorKind::in_doubt, "reset"});
   fake_.source->endpoint.port = 7001;
-  fake_.world.advance(25ms);
+  fake_.world.advance(30ms);
   send("B");
   connection().become_ready();
   EXPECT_THAT(ready_, ElementsAre(Endpoint{.port = 7000}, Endpoint{.port = 7001}));
@@ -103,6 +103,55 @@ TEST_F(RedisCommandLink, LeavingAServerNeedsNoPause) {
   EXPECT_THAT(answers_, ElementsAre("A: the connection was closed"));
   send("B");
   EXPECT_EQ(opened(), 2U);
+}
+
+TEST_F(RedisCommandLink, AServerThatRefusesWhateverItIsAskedIsReconnectedToAFewTimesASecond) {
+  const Error replica{ErrorKind::unavailable, "READONLY"};
+  for (int i = 0; i < 2'000; ++i) {
+    for (const char* word : {"A", "B", "C"}) send(word);
+    auto& current = connection();
+    current.become_ready();
+    while (!current.closed() && current.pending() > 0) {
+      current.answer(error_reply("READONLY"));
+      link_->refused(replica);
+    }
+    fake_.world.advance(5ms);
+  }
+  EXPECT_LT(opened(), 30U);  // in 10 s
+  EXPECT_GT(opened(), 10U);
+}
+
+TEST_F(RedisCommandLink, APauseIsShortAgainAfterAConnectionThatHasLasted) {
+  for (int i = 0; i < 10; ++i) {
+    send("A");
+    connection().fail(down);
+    fake_.world.advance(1s);
+  }
+  send("B");
+  connection().become_ready();
+  fake_.world.advance(5s);
+  connection().fail(down);
+  fake_.world.advance(30ms);
+  send("C");
+  EXPECT_FALSE(connection().closed());
+}
+
+TEST_F(RedisCommandLink, AHostThatIsNotPermittedIsNotConnectedTo) {
+  fake_.settings->permitted_hosts = {"10.0.3.*", "*.redis.internal", "here"};
+  for (const char* host : {"10.0.4.1", "110.0.3.1", "redis.internal", "a.redis.internal.evil",
+                           "here.evil", "her", ""}) {
+    fake_.source->endpoint.host = host;
+    send(host);
+    EXPECT_EQ(opened(), 0U) << host;
+    EXPECT_THAT(answers_.back(), testing::HasSubstr("not in permitted_hosts"));
+    fake_.world.advance(2s);
+  }
+  for (const char* host : {"10.0.3.1", "a.redis.internal", "here"}) {
+    fake_.source->endpoint.host = host;
+    send("A");
+    EXPECT_EQ(connection().endpoint.host, host);
+    link_->leave();
+  }
 }
 
 TEST_F(RedisCommandLink, AServerCanBeLeftWhileItIsConnectedTo) {

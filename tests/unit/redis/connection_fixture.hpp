@@ -94,10 +94,6 @@ class Client {
     const std::lock_guard lock{mutex_};
     return cause_;
   }
-  std::vector<std::string> script_hashes() const {
-    const std::lock_guard lock{mutex_};
-    return hashes_;
-  }
   IoThread& io() noexcept { return io_; }
 
   Told told{};
@@ -105,13 +101,7 @@ class Client {
  private:
   Connection::Events events() {
     Connection::Events events;
-    events.on_ready = [this](const std::vector<std::string>& hashes) {
-      {
-        const std::lock_guard lock{mutex_};
-        hashes_ = hashes;
-      }
-      told.add("ready");
-    };
+    events.on_ready = [this] { told.add("ready"); };
     events.on_message = [this](const Reply& reply) { told.add("message " + reply.text); };
     events.on_closed = [this](const Error& error) {
       told.add("closed");
@@ -123,7 +113,6 @@ class Client {
 
   mutable std::mutex mutex_;
   std::optional<Error> cause_;
-  std::vector<std::string> hashes_;
   IoThread io_{"simba-redis", std::make_shared<detail::ThreadGroup>(), make_null_logger()};
   std::shared_ptr<Connection> connection_;
 };

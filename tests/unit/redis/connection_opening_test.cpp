@@ -1,5 +1,9 @@
 #include <algorithm>
+#include <arpa/inet.h>
 #include <fstream>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -96,28 +100,47 @@ TEST(OpeningARedisConnection, SaysWhenTheServerClosesAtOnce) {
                              "does this port expect TLS, or is it not a Redis server\\?"));
 }
 
-TEST(OpeningARedisConnection, SaysEverythingAtOnceAndGivesTheHashes) {
+TEST(OpeningARedisConnection, SaysEverythingAtOnce) {
   ConnectionSettings settings;
   settings.user = "us\r\ner";
   settings.password = Secret{std::string{"p\0 w", 4}};
   settings.database = 3;
   settings.client_name = "me";
   settings.masters_only = true;
-  settings.scripts = {"return 1", "return 2"};
   const FakeServer server;
   Client client{server.endpoint(), settings};
   const FakePeer peer = server.accept();
   EXPECT_TRUE(peer.hears(command({"AUTH", "us\r\ner", {"p\0 w", 4}}) + command({"SELECT", "3"}) +
-                         command({"CLIENT", "SETNAME", "me"}) + command({"ROLE"}) +
-                         command({"SCRIPT", "LOAD", "return 1"}) +
-                         command({"SCRIPT", "LOAD", "return 2"})));
-  const std::string first(40, 'a');
-  const std::string second(40, 'b');
-  peer.says(
-      "+OK\r\n+OK\r\n-NOPERM no 'client' for you\r\n*3\r\n$6\r\nmaster\r\n:0\r\n*0\r\n$40\r\n" +
-      first + "\r\n$40\r\n" + second + "\r\n");
+                         command({"CLIENT", "SETNAME", "me"}) + command({"ROLE"})));
+  peer.says("+OK\r\n+OK\r\n-NOPERM no 'client' for you\r\n*3\r\n$6\r\nmaster\r\n:0\r\n*0\r\n");
   EXPECT_TRUE(client.told.eventually({"ready"}));
-  EXPECT_EQ(client.script_hashes(), (std::vector{first, second}));
+}
+
+int option_of(int descriptor, int level, int name) {
+  int value = -1;
+  socklen_t size = sizeof value;
+  ::getsockopt(descriptor, level, name, &value, &size);
+  return value;
+}
+
+TEST(OpeningARedisConnection, LetsTheSystemNoticeAHostThatIsGone) {
+  ConnectionSettings settings = patient();
+  settings.command_timeout = std::chrono::seconds{77};
+  const FakeServer server;
+  Client client{server.endpoint(), settings};
+  const FakePeer peer = server.accept();
+  int found = 0;
+  for (int descriptor = 3; descriptor < 1'024; ++descriptor) {
+    sockaddr_in to{};
+    socklen_t size = sizeof to;
+    if (::getpeername(descriptor, reinterpret_cast<sockaddr*>(&to), &size) != 0) continue;
+    if (to.sin_family != AF_INET || ntohs(to.sin_port) != server.endpoint().port) continue;
+    ++found;
+    EXPECT_EQ(option_of(descriptor, SOL_SOCKET, SO_KEEPALIVE), 1);
+    EXPECT_EQ(option_of(descriptor, IPPROTO_TCP, TCP_KEEPIDLE), 15);
+    EXPECT_EQ(option_of(descriptor, IPPROTO_TCP, TCP_USER_TIMEOUT), 77'000);
+  }
+  EXPECT_EQ(found, 1);
 }
 
 TEST(OpeningARedisConnection, NamesTheUserWhosePasswordIsRefused) {
@@ -132,7 +155,7 @@ TEST(OpeningARedisConnection, NamesTheUserWhosePasswordIsRefused) {
   EXPECT_EQ(client.closed().kind(), ErrorKind::authentication);
   EXPECT_THAT(client.closed().what(), AllOf(HasSubstr("rejected the password of user 'bob'"),
                                             HasSubstr("WRONGPASS"), Not(HasSubstr("geheim"))));
-  EXPECT_TRUE(client.told.eventually({"error unavailable", "closed"}));
+  EXPECT_TRUE(client.told.eventually({"error authentication", "closed"}));
 }
 
 TEST(OpeningARedisConnection, MayBeClosedInOnReady) {
@@ -142,7 +165,7 @@ TEST(OpeningARedisConnection, MayBeClosedInOnReady) {
   std::atomic<bool> ready = false;
   std::atomic<int> others = 0;
   Connection::Events events;
-  events.on_ready = [&](const auto&) {
+  events.on_ready = [&] {
     connection->close();
     ready = true;
   };

@@ -77,11 +77,11 @@ class FakeConnection final : public Connection {
   bool closed() const noexcept { return closed_; }
 
   // ---- What the test does ------------------------------------------------------------------
-  void become_ready(const std::vector<std::string>& script_hashes = {}) {
+  void become_ready() {
     if (closed_) return;
     const auto self = shared_from_this();
     ready_ = true;
-    if (const auto on_ready = events_.on_ready) on_ready(script_hashes);
+    if (const auto on_ready = events_.on_ready) on_ready();
   }
 
   /// Answers the oldest request. As many replies as it waits for, of which the test must take care.

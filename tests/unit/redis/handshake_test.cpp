@@ -110,14 +110,5 @@ TEST(RedisHandshake, RefusesAReplicaWhereAMasterIsWanted) {
   EXPECT_EQ(error_of(settings, {Reply::Type::array}).kind(), ErrorKind::internal);
 }
 
-TEST(RedisHandshake, NeedsTheHashOfEachScript) {
-  ConnectionSettings settings;
-  settings.scripts = {"return 1"};
-  EXPECT_EQ(error_of(settings, refused_with("NOPERM no 'script|load'")).kind(),
-            ErrorKind::permission);
-  EXPECT_EQ(error_of(settings, bulk("short")).kind(), ErrorKind::internal);
-  EXPECT_EQ(error_of(settings, status("OK")).kind(), ErrorKind::internal);
-}
-
 }  // namespace
 }  // namespace simba::redis

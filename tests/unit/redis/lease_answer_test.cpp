@@ -56,6 +56,14 @@ TEST(RedisLeaseAnswer, AnOwnerOfTheJvmLibraryHasNoTokenAndIsTakenToHaveOurTransi
   EXPECT_EQ(record.ttl_left, 3s);
 }
 
+TEST(RedisLeaseAnswer, NoMoreThanAWholeLeaseIsLeftWhateverAClockThatWasSetBackSays) {
+  EXPECT_EQ(record_of(answer("you", "77", 3'612'000, 10'000, 5'000)).transition_left, 15s);
+  EXPECT_EQ(record_of(answer("you", "77", 3'612'000, 10'000, 5'000)).ttl_left, 10s);
+  EXPECT_EQ(record_of(answer("jvm", "0", 3'609'000, 0, 0)).transition_left, 16s);
+  const auto observed = parse_lease_answer(answer("jvm", "0", 30'000, 0, 0), {.mutex = "m"});
+  EXPECT_EQ(observed.record()->transition_left, 30s) << "an observer has no lease";
+}
+
 TEST(RedisLeaseAnswer, NobodyIsAnEmptyOwner) {
   const auto record = record_of(answer("", "0", 0, 0, 0));
   EXPECT_EQ(record.owner_id, "");

@@ -109,7 +109,6 @@ TEST_F(RedisMasterFinder, LogsInAsTheSentinelsWantIt) {
   EXPECT_EQ(settings.tls.mode, TlsMode::verify);
   EXPECT_EQ(settings.connect_timeout, std::chrono::milliseconds{700});
   EXPECT_EQ(settings.command_timeout, std::chrono::milliseconds{700});
-  EXPECT_TRUE(settings.scripts.empty());
   EXPECT_FALSE(settings.masters_only);
 }
 

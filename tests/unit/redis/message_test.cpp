@@ -55,13 +55,13 @@ TEST(RedisMessage, APongIsKnownBeforeAndAfterTheFirstSubscription) {
 
 TEST(RedisMessage, AnythingElseIsUnknownAndSaysWhatItWas) {
   EXPECT_THAT(unknown(message("+OK\r\n")), HasSubstr("a status: OK"));
-  EXPECT_THAT(unknown(message("-NOPERM n\to\r\n")), HasSubstr("an error: NOPERM n?o"));
+  EXPECT_THAT(unknown(message("-NOPERM n\to\r\n")), HasSubstr("an error: NOPERM n\\x09o"));
   EXPECT_EQ(unknown(message(":1\r\n")), "an integer");
   EXPECT_EQ(unknown(message("$-1\r\n")), "nil");
   EXPECT_EQ(unknown(message("*0\r\n")), "an array of 0");
   EXPECT_EQ(unknown(message("*1\r\n:1\r\n")), "an array of 1");
   EXPECT_EQ(unknown(message("*2\r\n$2\r\na\x1b\r\n$1\r\nb\r\n")),
-            "an array of 2 that begins with \"a?\"");
+            "an array of 2 that begins with \"a\\x1b\"");
 }
 
 TEST(RedisMessage, AMessageOfAWrongShapeIsUnknown) {
@@ -94,32 +94,44 @@ TEST(RedisPayload, AnEventWithoutAValidContenderIsUnknown) {
               HasSubstr("contender id"));
 }
 
-TEST(RedisPayload, AGrantHasFiveNumbers) {
-  const auto grant =
-      std::get<Grant>(parse_payload("granted 17 18446744073709551615 10000 6000 1700000000123"));
-  EXPECT_EQ(grant.number, 17U);
+TEST(RedisPayload, AGrantHasASecretAndFourNumbers) {
+  const std::string secret = "0123456789012345678901234567890123456789";
+  const auto grant = std::get<Grant>(
+      parse_payload("granted " + secret + " 18446744073709551615 10000 6000 1700000000123"));
+  EXPECT_EQ(grant.secret, secret);
   EXPECT_EQ(grant.token, 18'446'744'073'709'551'615U);
   EXPECT_EQ(grant.ttl, 10s);
   EXPECT_EQ(grant.transition, 6s);
   EXPECT_EQ(grant.at.time_since_epoch(), 1'700'000'000'123ms);
 
-  const auto least = std::get<Grant>(parse_payload("granted 0 1 1 0 0"));
-  EXPECT_EQ(least.number, 0U);
+  const auto least = std::get<Grant>(parse_payload("granted " + secret + " 1 1 0 0"));
   EXPECT_EQ(least.transition, 0ms);
-  const auto longest = std::get<Grant>(parse_payload("granted 1 1 31536000000 31536000000 5"));
+  const auto longest =
+      std::get<Grant>(parse_payload("granted " + secret + " 1 31536000000 31536000000 5"));
   EXPECT_EQ(longest.ttl, std::chrono::days{365});
 }
 
+TEST(RedisPayload, AGrantWithoutAnythingLikeASecretIsUnknown) {
+  const std::string secret = "0123456789012345678901234567890123456789";
+  for (const std::string& word :
+       {std::string{}, std::string{"1"}, secret + "0", secret.substr(1), "-" + secret.substr(1),
+        "a" + secret.substr(1), " " + secret, std::string(1'000'000, '1')}) {
+    EXPECT_THAT(unknown(parse_payload("granted " + word + " 2 3 4 5")),
+                HasSubstr("a malformed grant"))
+        << word.substr(0, 50);
+  }
+}
+
 TEST(RedisPayload, AGrantOutOfBoundsIsUnknown) {
-  for (const std::string_view payload :
-       {"granted "sv, "granted 1"sv, "granted 1 2 3 4"sv, "granted 1 2 3 4 5 "sv,
-        "granted 1 2 3 4 5 6"sv, "granted  1 2 3 4 5"sv, "granted 1 0 3 4 5"sv,
-        "granted 1 2 0 4 5"sv, "granted -1 2 3 4 5"sv, "granted +1 2 3 4 5"sv,
-        "granted 1 2 3 -4 5"sv, "granted 1 2 3 4 5x"sv, "granted 0x1 2 3 4 5"sv,
-        "granted 18446744073709551616 2 3 4 5"sv, "granted 1 18446744073709551616 3 4 5"sv,
-        "granted 1 2 31536000001 4 5"sv, "granted 1 2 3 31536000001 5"sv,
-        "granted 1 2 3 4 253402300800001"sv, "granted 1 2 3 4 5\0"sv}) {
-    EXPECT_THAT(unknown(parse_payload(payload)), HasSubstr("a malformed grant")) << payload;
+  EXPECT_THAT(unknown(parse_payload("granted ")), HasSubstr("a malformed grant"));
+  const std::string begin = "granted 0123456789012345678901234567890123456789";
+  for (const std::string_view rest :
+       {""sv, " 2 3 4"sv, " 2 3 4 5 "sv, " 2 3 4 5 6"sv, "  2 3 4 5"sv, " 0 3 4 5"sv, " 2 0 4 5"sv,
+        " -2 3 4 5"sv, " +2 3 4 5"sv, " 2 3 -4 5"sv, " 2 3 4 5x"sv, " 0x2 3 4 5"sv,
+        " 18446744073709551616 3 4 5"sv, " 2 31536000001 4 5"sv, " 2 3 31536000001 5"sv,
+        " 2 3 4 253402300800001"sv, " 2 3 4 5\0"sv}) {
+    EXPECT_THAT(unknown(parse_payload(begin + std::string{rest})), HasSubstr("a malformed grant"))
+        << rest;
   }
 }
 
@@ -127,7 +139,7 @@ TEST(RedisPayload, AnythingElseIsUnknownAndShownWithoutHarm) {
   EXPECT_EQ(unknown(parse_payload("")), "an unknown event: ");
   EXPECT_EQ(unknown(parse_payload("acquired@x")), "an unknown event: acquired@x");
   EXPECT_EQ(unknown(parse_payload("ACQUIRED@@x")), "an unknown event: ACQUIRED@@x");
-  EXPECT_EQ(unknown(parse_payload("\x1b[2J\n")), "an unknown event: ?[2J?");
+  EXPECT_EQ(unknown(parse_payload("\x1b[2J\n")), "an unknown event: \\x1b[2J\\x0a");
   EXPECT_LT(unknown(parse_payload(std::string(1'000'000, 'x'))).size(), 300U);
 }
 

@@ -7,6 +7,7 @@
 
 #include "redis/settings.hpp"
 #include "simba/core/error.hpp"
+#include "simba/redis/redis_factory.hpp"
 
 namespace simba::redis {
 namespace {
@@ -88,7 +89,17 @@ TEST(RedisPlan, WhatIsOutOfBoundsIsRefusedWithTheValue) {
                  [](auto& o) { o.command_timeout = -5ms; });
   expect_refused("wait_replicas must be between 0 and 1000 (got -1)",
                  [](auto& o) { o.wait_replicas = -1; });
+  expect_refused("token_retention must be between 1 minute and 365 days (got 59999 ms)",
+                 [](auto& o) { o.token_retention = 59'999ms; });
   expect_refused("ttl", [](auto& o) { o.contention.ttl = 0ms; });
+}
+
+TEST(RedisPlan, IdsThatMessagesCouldNotCarryAreRefused) {
+  const auto store = make_redis_store({}, make_runtime());
+  EXPECT_NO_THROW(store->check_names("m", "0:1@10.0.0.1"));
+  EXPECT_NO_THROW(store->check_names("m@", "@me"));
+  EXPECT_THROW(store->check_names("m", "a@@b"), InvalidArgumentError);
+  EXPECT_THROW(store->check_names("m", "me@"), InvalidArgumentError);
 }
 
 }  // namespace

@@ -59,6 +59,10 @@ TEST_F(RedisRulesInCalm, AReleaseMakesTheNextInLineTheOwner) {
   EXPECT_TRUE(service_of(*b).is_owner());
 }
 
+TEST_F(RedisRulesInCalm, ARequestThatCrossesAGrantDoesNotEndIt) {
+  expect_grant_outlasts_crossing_request(*a, *b);
+}
+
 // Its leave is held up, so the server passes it the mutex. It hears of that, and wants it no more.
 TEST_F(RedisRulesInCalm, AGrantThatComesAfterTheStopIsGivenBack) {
   network.mute(b->host(), world.now() + 250ms);
@@ -67,6 +71,28 @@ TEST_F(RedisRulesInCalm, AGrantThatComesAfterTheStopIsGivenBack) {
   stop(*a);
   go_on(200ms);
   EXPECT_TRUE(service_of(*c).is_owner()) << world.story();
+}
+
+// It sees a lease of an hour, and the owner renews for less.
+TEST_F(RedisRulesInCalm, AWaiterLooksAgainWithinALeaseAlthoughTheServersClockWasSetBack) {
+  stop(*b);
+  stop(*c);
+  go_on(50ms);
+  server.set_clock_back(1h);
+  start(*b);
+  go_on(900ms);
+  ASSERT_TRUE(service_of(*a).is_owner());
+  a->actor().pause_until(world.now() + 5s);
+  go_on(2'200ms);
+  EXPECT_TRUE(service_of(*b).is_owner()) << world.story();
+}
+
+// The key of an owner that dies before it renews would live for an hour.
+TEST_F(RedisRulesInCalm, AClockThatWasSetBackMakesTheLeaseOfADeadOwnerAtMostAWholeOneLonger) {
+  server.set_clock_back(1h);
+  a->actor().pause_until(world.now() + 5s);
+  go_on(3'500ms);
+  EXPECT_TRUE(service_of(*b).is_owner() || service_of(*c).is_owner()) << world.story();
 }
 
 // That broken rules are found need not be shown twice: a sanitizer makes it too slow.

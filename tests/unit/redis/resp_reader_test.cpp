@@ -110,7 +110,8 @@ TEST(RespReader, RefusesWhatIsNoResp2) {
   for (const std::string_view bytes :
        {"HTTP/1.1 400\r\n"sv, "\r\n"sv, "\0"sv, ":x\r\n"sv, ":\r\n"sv,
         ":99999999999999999999\r\n"sv, "$x\r\n"sv, "*x\r\n"sv, "%1\r\n"sv, "#t\r\n"sv, ",1.5\r\n"sv,
-        "\x15\x03\x01"sv}) {
+        "_\r\n"sv, "(1\r\n"sv, "~1\r\n"sv, ">1\r\n"sv, "=5\r\ntxt:a\r\n"sv, "*2\r\n#t\r\n:1\r\n"sv,
+        "*2\r\n,1.5\r\n:1\r\n"sv, "\x15\x03\x01"sv}) {
     EXPECT_THAT(refusal(bytes), HasSubstr("invalid RESP reply: ")) << bytes;
   }
 }
@@ -181,9 +182,16 @@ TEST(RespReader, ALineThatDoesNotEndPassesTheLimit) {
 }
 
 TEST(RespReader, RefusesArraysThatAreNestedTooDeep) {
-  std::string bytes;
-  for (int i = 0; i < 2'000; ++i) bytes += "*1\r\n";
-  EXPECT_THAT(refusal(bytes), HasSubstr("invalid RESP reply: "));
+  const auto nested = [](std::size_t depth) {
+    std::string bytes;
+    for (std::size_t i = 0; i < depth; ++i) bytes += "*1\r\n";
+    return bytes + ":1\r\n";
+  };
+  constexpr auto most = RespLimits{}.depth;
+  EXPECT_EQ(read(nested(most)).size(), 1U);
+  for (const std::size_t depth : {most + 1, most + 2, std::size_t{2'000}, std::size_t{100'000}}) {
+    EXPECT_THAT(refusal(nested(depth)), HasSubstr("invalid RESP reply: ")) << depth;
+  }
 }
 
 TEST(RespReader, GivesWhatCameBeforeAFaultAndNothingAfterIt) {

@@ -91,18 +91,19 @@ TEST_F(RedisScriptRequest, NamesTheScriptByItsHashAndEveryKeyItTouches) {
   EXPECT_THAT(at(7000).take_sent(),
               ElementsAre("EVALSHA " + hash_of(Script::acquire) +
                           " 5 simba:{m} simba:{m}:fence simba:{m}:contender simba:{m}:line "
-                          "simba:{m}:waiters me 10000 6000 - 0 0 0"));
+                          "simba:{m}:waiters me 10000 6000 - 0 0 0 86400000"));
   send(Kind::guard);
-  EXPECT_THAT(at(7000).take_sent(), ElementsAre("EVALSHA " + hash_of(Script::guard) +
-                                                " 2 simba:{m} simba:{m}:fence me 10000 6000 0"));
+  EXPECT_THAT(at(7000).take_sent(),
+              ElementsAre("EVALSHA " + hash_of(Script::guard) +
+                          " 2 simba:{m} simba:{m}:fence me 10000 6000 0 86400000"));
   send(Kind::release, 7);
   EXPECT_THAT(at(7000).take_sent(),
               ElementsAre("EVALSHA " + hash_of(Script::release) +
                           " 5 simba:{m} simba:{m}:fence simba:{m}:contender simba:{m}:line "
-                          "simba:{m}:waiters me 7 simba:releases:{m} single"));
+                          "simba:{m}:waiters me 7 simba:releases:{m} single 86400000"));
   send(Kind::retrieve);
   EXPECT_THAT(at(7000).take_sent(), ElementsAre("EVALSHA " + hash_of(Script::guard) +
-                                                " 2 simba:{m} simba:{m}:fence  0 0 0"));
+                                                " 2 simba:{m} simba:{m}:fence  0 0 0 0"));
 }
 
 TEST_F(RedisScriptRequest, SendsTheWholeScriptToAServerThatDoesNotKnowIt) {
@@ -198,6 +199,38 @@ TEST_F(RedisScriptRequest, AfterAFailureTheMapIsAskedForElsewhere) {
   EXPECT_THAT(at(7001).take_sent(), ElementsAre("CLUSTER SLOTS"));
   send(Kind::guard);
   EXPECT_THAT(at(7001).take_sent(), ElementsAre(StartsWith("EVALSHA")));
+}
+
+TEST_F(RedisScriptRequest, ANodeThatRefersToAStrangerGetsNobodyToLogInThere) {
+  fake_.settings->permitted_hosts = {"127.0.0.1"};
+  use_cluster();
+  send(Kind::acquire);
+  at(7000).answer(refers("MOVED", "6.6.6.6:7002"));
+  fake_.world.run_ready();
+  EXPECT_EQ(error().kind(), ErrorKind::configuration);
+  EXPECT_THROW(at(7002), std::logic_error);
+}
+
+TEST_F(RedisScriptRequest, TheMapIsAskedForAtAnotherNodeEachTime) {
+  use_cluster();
+  const auto range = [](int from, int to, int port) {
+    return array_reply({integer_reply(from), integer_reply(to),
+                        array_reply({text_reply("127.0.0.1"), integer_reply(port)})});
+  };
+  std::vector<int> asked;
+  for (std::uint16_t slot = 0; slot < 4; ++slot) {
+    fake_.world.advance(1s);
+    context_->router->moved(slot, {.port = 7001});  // which is news
+    fake_.world.run_ready();
+    for (const auto& connection : std::vector{fake_.connections.opened}) {
+      if (connection->take_sent() != std::vector<std::string>{"CLUSTER SLOTS"}) continue;
+      asked.push_back(connection->endpoint.port);
+      connection->answer(array_reply({range(0, 8'191, 7000), range(8'192, 16'383, 7001)}));
+    }
+  }
+  EXPECT_TRUE(asked == (std::vector{7000, 7001, 7000, 7001}) ||
+              asked == (std::vector{7001, 7000, 7001, 7000}))
+      << testing::PrintToString(asked);
 }
 
 TEST_F(RedisScriptRequest, AnAcquisitionCountsOnceEnoughReplicasHaveConfirmed) {

@@ -38,7 +38,7 @@ class RedisSentinelWatch : public testing::Test {
     options.topology = Topology::sentinel;
     options.endpoints = {{.port = 7001}, {.port = 7002}};
     watch_ = std::make_shared<SentinelWatch>(
-        options, fake_.world.runtime(), fake_.dialer().post, fake_.connections.opener(),
+        options, fake_.dialer(),
         SentinelWatch::Events{
             .on_listening = [this] { ++listening_; },
             .on_switched = [this](const Endpoint& master) { masters_.push_back(master.port); }});

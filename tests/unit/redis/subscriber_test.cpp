@@ -173,9 +173,9 @@ TEST_F(RedisSubscriber, GivesBackWhatNobodyClaims) {
   serve();
   const auto place = subscriber_->place_for("m", "w");
   watching.reset();
-  connection().message(array_reply(
-      {text_reply("message"), text_reply(place.inbox),
-       text_reply("granted " + std::to_string(place.number) + " 7 10000 6000 1700000000000")}));
+  connection().message(
+      array_reply({text_reply("message"), text_reply(place.inbox),
+                   text_reply("granted " + place.secret + " 7 10000 6000 1700000000000")}));
   EXPECT_THAT(given_back, testing::ElementsAre("m w"));
 }
 

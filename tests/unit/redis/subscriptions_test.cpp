@@ -88,19 +88,22 @@ class RedisSubscriptions : public testing::Test {
 
   /// A waiter that is connected, confirmed and has looked at the mutex again.
   void settle() {
+    tell_time();
     watch(waiter);
     connect();
     confirm(inbox_);
     confirm("simba:{m}:w");
     pong();
-    number_ = place().number;
+    secret_ = place().secret;
     notices_.clear();
     sent_.clear();
   }
 
+  /// The server's clock is at 1,700,000,000 s.
+  void tell_time() { subscriptions_.saw_time(StoreTime{1'700'000'000s}, now_); }
+
   std::string grant(FencingToken token) const {
-    return "granted " + std::to_string(number_) + " " + std::to_string(token) +
-           " 10000 6000 1700000000000";
+    return "granted " + secret_ + " " + std::to_string(token) + " 10000 6000 1700000000000";
   }
 
   LocalTime now_{1000s};
@@ -110,7 +113,7 @@ class RedisSubscriptions : public testing::Test {
   std::vector<Notice> notices_;
   std::vector<std::string> given_back_;
   std::string inbox_;
-  std::uint64_t number_ = 0;
+  std::string secret_;
 
  private:
   Subscriptions::Effects effects_;
@@ -169,16 +172,18 @@ TEST_F(RedisSubscriptions, APingThatIsNotAnsweredYetSaysNothingOfWhenAGrantHappe
   publish(inbox_, grant(7));
   EXPECT_EQ(notices_.at(0).record->counted_from, first_ping);
   pong();
+  secret_ = place().secret;
   publish(inbox_, grant(8));
   EXPECT_EQ(notices_.at(1).record->counted_from, first_ping + 1s);
 }
 
 TEST_F(RedisSubscriptions, BeforeTheFirstPongAGrantIsOnlyAHint) {
+  tell_time();
   watch(waiter);
   connect();
   confirm(inbox_);
   confirm("simba:{m}:w");
-  number_ = place().number;
+  secret_ = place().secret;
   notices_.clear();
   publish(inbox_, grant(7));
   ASSERT_THAT(notices_, SizeIs(1));
@@ -186,15 +191,77 @@ TEST_F(RedisSubscriptions, BeforeTheFirstPongAGrantIsOnlyAHint) {
   EXPECT_FALSE(notices_[0].record);
 }
 
-TEST_F(RedisSubscriptions, AGrantOnlyCountsOnTheInboxAndForTheNumberOfAWaiter) {
+TEST_F(RedisSubscriptions, AGrantOnlyCountsOnTheInboxAndUnderTheSecretOfAWait) {
   settle();
   publish("simba:{m}:w", grant(7));
-  publish(inbox_, "granted " + std::to_string(number_ + 1) + " 7 10000 6000 1700000000000");
+  publish(inbox_, "granted " + std::string(secret_length, '0') + " 7 10000 6000 1700000000000");
   publish(inbox_, "released@@x");
   EXPECT_THAT(notices_, IsEmpty());
 }
 
+TEST_F(RedisSubscriptions, ASecretIsGoodForOneGrant) {
+  settle();
+  publish(inbox_, grant(7));
+  ASSERT_THAT(notices_, SizeIs(1));
+  publish(inbox_, grant(8));
+  EXPECT_THAT(notices_, SizeIs(1));
+  EXPECT_THAT(given_back_, IsEmpty());
+  EXPECT_NE(place().secret, secret_);
+  publish(inbox_, grant(9));
+  EXPECT_THAT(notices_, SizeIs(1));
+  secret_ = place().secret;
+  EXPECT_EQ(place().secret, secret_) << "it is of the whole wait";
+  publish(inbox_, grant(10));
+  ASSERT_THAT(notices_, SizeIs(2));
+  EXPECT_EQ(notices_[1].record->fencing_token, 10U);
+}
+
+TEST_F(RedisSubscriptions, AGrantThatIsGivenBackIsGivenBackOnce) {
+  settle();
+  subscriptions_.remove(1, now_);
+  place();
+  publish(inbox_, grant(7));
+  publish(inbox_, grant(8));
+  EXPECT_THAT(given_back_, ElementsAre("m w 7"));
+}
+
+// Who listens to all channels may have seen the grant that was lost with the connection.
+TEST_F(RedisSubscriptions, ASecretEndsWithTheConnection) {
+  settle();
+  const std::string retired = grant(8);
+  subscriptions_.remove(1, now_);
+  secret_ = place().secret;
+  watch(waiter);
+  const std::string lost = grant(9);
+  subscriptions_.disconnected();
+  connect();
+  confirm(inbox_);
+  confirm("simba:{m}:w");
+  pong();
+  EXPECT_NE(place().secret, secret_);
+  notices_.clear();
+  publish(inbox_, retired);
+  publish(inbox_, lost);
+  EXPECT_THAT(notices_, IsEmpty());
+  EXPECT_THAT(given_back_, IsEmpty());
+}
+
+TEST_F(RedisSubscriptions, ATokenFarAheadOfTheServersClockMakesTheWaiterAsk) {
+  constexpr FencingToken told = 1'700'000'000'000'000;
+  settle();
+  now_ += 10s;
+  publish(inbox_, grant(told + 70'000'000));
+  secret_ = place().secret;
+  publish(inbox_, grant(told + 70'000'001));
+  ASSERT_THAT(notices_, SizeIs(2));
+  EXPECT_EQ(notices_[0].kind, Notice::Kind::granted);
+  EXPECT_EQ(notices_[1].kind, Notice::Kind::changed);
+  EXPECT_FALSE(notices_[1].record);
+  EXPECT_THAT(warnings_, ElementsAre(HasSubstr("clock")));
+}
+
 TEST_F(RedisSubscriptions, AGrantThatComesBeforeTheWatchIsKeptForIt) {
+  tell_time();
   watch(waiter);
   const auto lingering = watch(waiter);
   connect();
@@ -203,7 +270,7 @@ TEST_F(RedisSubscriptions, AGrantThatComesBeforeTheWatchIsKeptForIt) {
   pong();
   subscriptions_.remove(lingering, now_);
   subscriptions_.remove(lingering - 1, now_);
-  number_ = place().number;
+  secret_ = place().secret;
   notices_.clear();
   publish(inbox_, grant(7));
   EXPECT_THAT(notices_, IsEmpty());
@@ -308,11 +375,12 @@ TEST_F(RedisSubscriptions, AGrantAfterABreakDoesNotCountFromAPingBeforeIt) {
   connect();
   confirm(inbox_);
   confirm("simba:{m}:w");
-  number_ = place().number;
+  secret_ = place().secret;
   notices_.clear();
   publish(inbox_, grant(7));
   EXPECT_EQ(notices_.at(0).kind, Notice::Kind::changed);
   pong();
+  secret_ = place().secret;
   publish(inbox_, grant(8));
   EXPECT_EQ(notices_.at(1).record->counted_from, now_);
 }
@@ -366,7 +434,7 @@ TEST_F(RedisSubscriptions, ALateGrantOfOneWaitIsNotForTheNextServiceOfTheSameNam
   settle();
   const std::string late = grant(7);
   subscriptions_.remove(1, now_);
-  EXPECT_NE(place().number, number_);
+  EXPECT_NE(place().secret, secret_);
   watch(waiter);
   publish(inbox_, late);
   EXPECT_THAT(notices_, IsEmpty());
@@ -383,7 +451,7 @@ TEST_F(RedisSubscriptions, AGrantToOneWhoHasStoppedIsGivenBack) {
 TEST_F(RedisSubscriptions, AGrantThatNoWatchComesForIsGivenBackInTheEnd) {
   settle();
   subscriptions_.remove(1, now_);
-  number_ = place().number;
+  secret_ = place().secret;
   publish(inbox_, grant(7));
   EXPECT_THAT(given_back_, IsEmpty());
   now_ += 3s;
@@ -396,6 +464,7 @@ TEST(RedisSubscriptionsWithReplicas, AGrantIsOnlyAHint) {
   Subscriptions::Effects effects;
   std::vector<Notice> notices;
   const LocalTime now{1000s};
+  subscriptions.saw_time(StoreTime{1'700'000'000s}, now);
   subscriptions.add(
       waiter, [&](const Notice& notice) { notices.push_back(notice); }, now, effects);
   subscriptions.connected(now, effects);
@@ -409,10 +478,10 @@ TEST(RedisSubscriptionsWithReplicas, AGrantIsOnlyAHint) {
   receive({text_reply("subscribe"), text_reply(inbox), integer_reply(1)});
   receive({text_reply("subscribe"), text_reply("simba:{m}:w"), integer_reply(2)});
   receive({text_reply("pong"), text_reply("")});
-  const auto number = std::to_string(subscriptions.place_for("m", "w", now).number);
+  const auto secret = subscriptions.place_for("m", "w", now).secret;
   notices.clear();
   receive({text_reply("message"), text_reply(inbox),
-           text_reply("granted " + number + " 7 10000 6000 1700000000000")});
+           text_reply("granted " + secret + " 7 10000 6000 1700000000000")});
   ASSERT_THAT(notices, SizeIs(1));
   EXPECT_EQ(notices[0].kind, Notice::Kind::changed);
 }

@@ -68,11 +68,6 @@ Reply Database::expiry_command(const Words& words) {
     if (!value->expires_at) return integer_reply(-1);
     return integer_reply(std::max<std::int64_t>(0, *value->expires_at - now_us_ / 1'000));
   }
-  if (words[0] == "PERSIST") {
-    const bool expired = value != nullptr && value->expires_at;
-    if (expired) value->expires_at.reset();
-    return integer_reply(expired ? 1 : 0);
-  }
   if (words[0] == "PEXPIRE") {
     if (value == nullptr) return integer_reply(0);
     value->expires_at = now_us_ / 1'000 + std::stoll(words.at(2));
@@ -106,7 +101,8 @@ Reply Database::hash_command(const Words& words) {
   }
   if (name == "HDEL") {
     if (hash == nullptr) return integer_reply(0);
-    const auto gone = hash->erase(words.at(2));
+    std::size_t gone = 0;
+    for (std::size_t i = 2; i < words.size(); ++i) gone += hash->erase(words[i]);
     if (hash->empty()) keys_.erase(key);
     return integer_reply(static_cast<std::int64_t>(gone));
   }
@@ -117,29 +113,36 @@ Reply Database::sorted_command(const Words& words) {
   const std::string& name = words[0];
   const std::string& key = words.at(1);
   if (name == "ZADD" && words.at(2) == "NX") {
-    const bool added = make<Sorted>(key).emplace(words.at(4), std::stod(words.at(3))).second;
-    return integer_reply(added ? 1 : 0);
+    std::int64_t added = 0;
+    for (std::size_t i = 3; i + 1 < words.size(); i += 2) {
+      added += make<Sorted>(key).emplace(words[i + 1], std::stod(words[i])).second ? 1 : 0;
+    }
+    return integer_reply(added);
   }
   Sorted* sorted = find_as<Sorted>(key);
-  if (name == "ZCARD") {
-    return integer_reply(sorted == nullptr ? 0 : static_cast<std::int64_t>(sorted->size()));
+  if (name == "ZSCORE") {
+    if (sorted == nullptr || !sorted->contains(words.at(2))) return nil_reply();
+    return text_reply(fmt::format("{:.17g}", sorted->at(words[2])));
   }
   if (name == "ZREM") {
     if (sorted == nullptr) return integer_reply(0);
-    const auto gone = sorted->erase(words.at(2));
+    std::size_t gone = 0;
+    for (std::size_t i = 2; i < words.size(); ++i) gone += sorted->erase(words[i]);
     if (sorted->empty()) keys_.erase(key);
     return integer_reply(static_cast<std::int64_t>(gone));
   }
-  if (name == "ZRANGE" && words.at(2) == words.at(3)) {  // one place
+  if (name == "ZRANGE") {  // by places from the first
     Reply reply = array_reply({});
-    const auto place = std::stoul(words[2]);
-    if (sorted == nullptr || place >= sorted->size()) return reply;
+    if (sorted == nullptr) return reply;
     std::vector<std::pair<double, std::string>> order;
     for (const auto& [member, score] : *sorted) order.emplace_back(score, member);
     std::sort(order.begin(), order.end());
-    reply.elements.push_back(text_reply(order[place].second));
-    if (words.back() == "WITHSCORES") {
-      reply.elements.push_back(text_reply(fmt::format("{:.17g}", order[place].first)));
+    const auto end = std::min(std::stoul(words.at(3)) + 1, order.size());
+    for (std::size_t place = std::stoul(words.at(2)); place < end; ++place) {
+      reply.elements.push_back(text_reply(order[place].second));
+      if (words.back() == "WITHSCORES") {
+        reply.elements.push_back(text_reply(fmt::format("{:.17g}", order[place].first)));
+      }
     }
     return reply;
   }

@@ -17,31 +17,36 @@ constexpr milliseconds ttl = 600ms;
 constexpr milliseconds jvm_lease = 1'000ms;
 constexpr milliseconds margin = 50ms;
 
+/// Put before each script: as the JVM library has it, what is declared is only a hash tag.
+constexpr const char* names = R"(
+local lock = 'simba:' .. KEYS[1]
+local queue = lock .. ':contender')";
+
 constexpr const char* acquire = R"(
-if redis.call('SET', KEYS[1], ARGV[1], 'NX', 'PX', ARGV[2]) then
-  redis.call('PUBLISH', KEYS[1], 'acquired@@' .. ARGV[1])
+if redis.call('SET', lock, ARGV[1], 'NX', 'PX', ARGV[2]) then
+  redis.call('PUBLISH', lock, 'acquired@@' .. ARGV[1])
   return { ARGV[1], tonumber(ARGV[2]) }
 end
-redis.call('ZADD', KEYS[2], 'NX', redis.call('TIME')[1], ARGV[1])
-return { redis.call('GET', KEYS[1]), redis.call('PTTL', KEYS[1]) })";
+redis.call('ZADD', queue, 'NX', redis.call('TIME')[1], ARGV[1])
+return { redis.call('GET', lock), redis.call('PTTL', lock) })";
 
 constexpr const char* guard = R"(
-if redis.call('GET', KEYS[1]) ~= ARGV[1] then
+if redis.call('GET', lock) ~= ARGV[1] then
   return { '', 0 }
 end
-redis.call('SET', KEYS[1], ARGV[1], 'XX', 'PX', ARGV[2])
+redis.call('SET', lock, ARGV[1], 'XX', 'PX', ARGV[2])
 return { ARGV[1], tonumber(ARGV[2]) })";
 
 constexpr const char* release = R"(
-if redis.call('GET', KEYS[1]) ~= ARGV[1] then
-  redis.call('ZREM', KEYS[2], ARGV[1])
+if redis.call('GET', lock) ~= ARGV[1] then
+  redis.call('ZREM', queue, ARGV[1])
   return { '', 0 }
 end
-redis.call('DEL', KEYS[1])
-local first = redis.call('ZRANGE', KEYS[2], 0, 0)[1]
+redis.call('DEL', lock)
+local first = redis.call('ZRANGE', queue, 0, 0)[1]
 if first then
-  redis.call('ZREM', KEYS[2], first)
-  redis.call('PUBLISH', KEYS[1] .. ':' .. first, 'released@@' .. ARGV[1])
+  redis.call('ZREM', queue, first)
+  redis.call('PUBLISH', lock .. ':' .. first, 'released@@' .. ARGV[1])
 end
 return { '', 0 })";
 
@@ -153,10 +158,10 @@ void JvmLike::evaluate(const char* script, Handler handler) {
            if (const auto self = weak.lock()) self->commands_.reset();
          }});
   }
-  const std::string lock = lock_name(mutex_);
-  commands_->send(command({"EVAL", script, "2", lock, lock + ":contender", id_,
-                           std::to_string(jvm_lease.count())}),
-                  1, [handler = std::move(handler)](const Replies& replies) {
+  const std::string text = std::string{names} + script;
+  const std::string declared = "{" + mutex_ + "}";
+  commands_->send(command({"EVAL", text, "1", declared, id_, std::to_string(jvm_lease.count())}), 1,
+                  [handler = std::move(handler)](const Replies& replies) {
                     const auto* list = std::get_if<std::vector<Reply>>(&replies);
                     handler(list == nullptr ? nullptr : &list->front());
                   });

@@ -77,6 +77,9 @@ void Director::disturb_server() {
   if (what < 60) {
     world_.note("the server is paused");
     stage_.server.actor().pause_until(in(5ms, world_.chance(700) ? 100ms : 800ms));
+  } else if (what < 72) {
+    world_.note("someone replays a grant");
+    stage_.server.replay_grant();
   } else if (what < 85) {
     world_.note("the server forgets its scripts");
     stage_.server.flush_scripts();

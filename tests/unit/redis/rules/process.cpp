@@ -4,8 +4,7 @@
 #include <stdexcept>
 #include <utility>
 
-#include "redis/routing/script_request.hpp"
-#include "redis/waiting/routed_watches.hpp"
+#include "redis/redis_store.hpp"
 
 namespace simba::redis::rules {
 
@@ -16,46 +15,41 @@ using engine::LeaseRequest;
 using engine::Notice;
 using engine::NoticeHandler;
 using std::chrono::milliseconds;
-using Kind = ScriptRequest::Kind;
 
 namespace {
 
 /// How much longer the machine believes a lease to be that counts from the reply.
 constexpr milliseconds too_long = 2s;
 
-class OnePlace final : public EndpointSource {
+/// A store, and what is broken about it.
+class BrokenStore final : public engine::LeaseStore {
  public:
-  void find(EndpointHandler handler) override { handler(Endpoint{}); }
-};
+  BrokenStore(std::shared_ptr<engine::LeaseStore> store, std::shared_ptr<const Runtime> runtime,
+              Mutation mutation)
+      : store_{std::move(store)}, runtime_{std::move(runtime)}, mutation_{mutation} {}
 
-/// What RedisStore does, over the router that it is given; and what is broken.
-class SimStore final : public engine::LeaseStore {
- public:
-  SimStore(std::shared_ptr<const RequestContext> context, std::shared_ptr<const Runtime> runtime,
-           Mutation mutation)
-      : context_{std::move(context)}, runtime_{std::move(runtime)}, mutation_{mutation} {}
-
-  NameLimits name_limits() const noexcept override { return {}; }
+  NameLimits name_limits() const noexcept override { return store_->name_limits(); }
+  std::shared_ptr<void> attach() override { return store_->attach(); }
   void acquire(const LeaseRequest& request, AnswerHandler handler) override {
-    send(Kind::acquire, request, 0, std::move(handler));
+    store_->acquire(truly(request), seen(std::move(handler)));
   }
   void guard(const LeaseRequest& request, AnswerHandler handler) override {
-    send(Kind::guard, request, 0, std::move(handler));
+    store_->guard(truly(request), seen(std::move(handler)));
   }
   void release(const LeaseRequest& request, FencingToken token, AnswerHandler handler) override {
-    send(Kind::release, request, token, std::move(handler));
+    store_->release(truly(request), token, seen(std::move(handler)));
   }
   void retrieve(const LeaseRequest& request, AnswerHandler handler) override {
-    send(Kind::retrieve, request, 0, std::move(handler));
+    store_->retrieve(truly(request), seen(std::move(handler)));
   }
 
   std::unique_ptr<engine::Watch> watch(const LeaseRequest& request,
                                        NoticeHandler handler) override {
     const auto began = std::make_shared<bool>(false);  // the call is over
-    auto watch = watches_->add(context_->router, truly(request),
-                               [this, handler = std::move(handler), began](Notice notice) {
-                                 if (!is_swallowed(notice, *began)) handler(changed(notice));
-                               });
+    auto watch =
+        store_->watch(truly(request), [this, handler = std::move(handler), began](Notice notice) {
+          if (!is_swallowed(notice, *began)) handler(changed(notice));
+        });
     *began = true;
     return watch;
   }
@@ -66,14 +60,10 @@ class SimStore final : public engine::LeaseStore {
     return request;
   }
 
-  void send(Kind kind, const LeaseRequest& request, FencingToken token, AnswerHandler handler) {
-    AnswerHandler seen = handler;
-    if (mutation_ != Mutation::none) {
-      seen = [this, handler = std::move(handler), sent = runtime_->clock->now()](auto answer) {
-        handler(changed(std::move(answer), sent));
-      };
-    }
-    std::make_shared<ScriptRequest>(context_, kind, truly(request), token, std::move(seen))->send();
+  AnswerHandler seen(AnswerHandler handler) {
+    return [this, handler = std::move(handler), sent = runtime_->clock->now()](auto answer) {
+      handler(changed(std::move(answer), sent));
+    };
   }
 
   LeaseAnswer changed(LeaseAnswer answer, LocalTime sent) {
@@ -101,10 +91,9 @@ class SimStore final : public engine::LeaseStore {
     return notice;
   }
 
-  const std::shared_ptr<const RequestContext> context_;
+  const std::shared_ptr<engine::LeaseStore> store_;
   const std::shared_ptr<const Runtime> runtime_;
   const Mutation mutation_;
-  const std::shared_ptr<RoutedWatches> watches_ = std::make_shared<RoutedWatches>();
 };
 
 std::string replaced(std::string text, std::string_view what, std::string_view with) {
@@ -144,23 +133,21 @@ RedisProcess::RedisProcess(World& world, Network& network, std::string name, int
                            Subscriptions::Grants grants, Mutation mutation)
     : Process{world, std::move(name), drift_ppm} {
   const auto& host = shared_host();
-  const Dialer dialer{
-      .runtime = host->runtime,
-      .post = [actor = host->actor](
-                  auto task) { actor->at(Actor::Lane::loop, actor->world().now(), task); },
-      .open = network.opener(host),
-      .source = std::make_shared<OnePlace>(),
-      .settings = network.settings};
-  router_ = std::make_shared<FixedRouter>(std::make_shared<Node>(dialer, grants, Endpoint{}));
-  use(std::make_shared<SimStore>(
-          std::make_shared<const RequestContext>(RequestContext{.router = router_}), host->runtime,
-          mutation),
-      options_for(world, mutation));
-}
-
-RedisProcess::~RedisProcess() {
-  leave();
-  router_->close();
+  RedisOptions options;
+  if (grants == Subscriptions::Grants::are_hints) options.wait_replicas = 1;
+  std::shared_ptr<engine::LeaseStore> store =
+      std::make_shared<RedisStore>(options, network.settings, host->runtime, [&network, host] {
+        return SessionIo{.post =
+                             [actor = host->actor](auto task) {
+                               actor->at(Actor::Lane::loop, actor->world().now(), std::move(task));
+                             },
+                         .open = network.opener(host),
+                         .stop = [] {}};
+      });
+  if (mutation != Mutation::none) {
+    store = std::make_shared<BrokenStore>(std::move(store), host->runtime, mutation);
+  }
+  use(std::move(store), options_for(world, mutation));
 }
 
 }  // namespace simba::redis::rules

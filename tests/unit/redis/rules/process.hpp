@@ -1,9 +1,8 @@
 #pragma once
 
-#include <memory>
 #include <string>
 
-#include "redis/routing/router.hpp"
+#include "redis/waiting/subscriptions.hpp"
 #include "unit/redis/rules/mutation.hpp"
 #include "unit/redis/rules/network.hpp"
 #include "unit/rules/process.hpp"
@@ -17,10 +16,6 @@ class RedisProcess final : public Process {
  public:
   RedisProcess(World& world, Network& network, std::string name, int drift_ppm,
                Subscriptions::Grants grants, Mutation mutation);
-  ~RedisProcess() override;
-
- private:
-  std::shared_ptr<Router> router_;
 };
 
 }  // namespace simba::redis::rules

@@ -1,6 +1,7 @@
 #include "unit/redis/rules/server.hpp"
 
 #include <algorithm>
+#include <sstream>
 #include <utility>
 
 #include <fmt/format.h>
@@ -31,7 +32,7 @@ Server::Server(World& world, std::function<std::string(Script, const std::string
 }
 
 void Server::see_time() {
-  const auto passed = world_.now().time_since_epoch() - 24h;
+  const auto passed = world_.now().time_since_epoch() - 24h - behind_;
   database_.set_time(birth_us + std::chrono::floor<std::chrono::microseconds>(passed).count());
 }
 
@@ -40,10 +41,7 @@ Database& Server::database() {
   return database_;
 }
 
-void Server::accept(const std::shared_ptr<Client>& client) {
-  load_scripts();
-  clients_.push_back(client);
-}
+void Server::accept(const std::shared_ptr<Client>& client) { clients_.push_back(client); }
 
 void Server::load_scripts() {
   for (const auto& [hash, script] : ours_) known_.insert(hash);
@@ -117,6 +115,7 @@ Reply Server::call(const Words& words) {
     });
     return array_reply({text_reply(words[2]), integer_reply(count)});
   }
+  if (words[0] == "WAIT") return integer_reply(std::stoi(words.at(1)));  // all of them confirm
   Reply reply = database_.execute(words);
   if (reply.is(Reply::Type::error)) script_error_ = reply.text;
   return reply;
@@ -130,7 +129,28 @@ Reply Server::publish(const std::string& channel, const std::string& text) {
     client->say(array_reply({text_reply("message"), text_reply(channel), text_reply(text)}));
   }
   world_.note(fmt::format("server: publish {} {} to {}", channel, text, heard));
+  if (text.starts_with("granted ")) grant_ = text;
   return integer_reply(heard);
+}
+
+void Server::replay_grant() {
+  if (grant_.empty()) return;
+  std::istringstream words{grant_};
+  std::string event;
+  std::string secret;
+  std::uint64_t token = 0;
+  std::string rest;
+  words >> event >> secret >> token;
+  std::getline(words, rest);
+  std::set<std::string> inboxes;
+  for (const auto& client : clients_) {
+    for (const std::string& channel : client->channels) {
+      if (channel.starts_with("simba:inbox:")) inboxes.insert(channel);
+    }
+  }
+  for (const std::string& inbox : inboxes) {
+    publish(inbox, fmt::format("granted {} {}{}", secret, token + 1'000'000, rest));
+  }
 }
 
 void Server::go_down(Memory memory) {

@@ -38,7 +38,6 @@ class Server {
 
   bool up() const noexcept { return up_; }
 
-  /// Log-in: loads our scripts, as the settings of a connection say.
   void accept(const std::shared_ptr<Client>& client);
   void serve(const std::shared_ptr<Client>& client, const Words& words);
   void forget(const std::shared_ptr<Client>& client);
@@ -50,6 +49,13 @@ class Server {
   void flush_scripts() { known_.clear(); }
   void load_scripts();
   void flush_all();
+
+  /// Steps its clock.
+  void set_clock_back(std::chrono::microseconds span) { behind_ += span; }
+
+  /// Someone who listens to all channels publishes a grant again, with a greater token, wherever
+  /// one could be heard.
+  void replay_grant();
 
   /// How often it has lost its memory, when it made this token. (Tokens grow with its clock.)
   std::uint64_t life_of(std::uint64_t token) const;
@@ -79,8 +85,10 @@ class Server {
   std::map<std::string, Ours> ours_;  // by hash
   std::set<std::string> known_;       // hashes
   std::vector<std::shared_ptr<Client>> clients_;
+  std::string grant_;  // the newest
   std::string script_error_;
   bool up_ = true;
+  std::chrono::microseconds behind_{0};
   std::uint64_t life_ = 0;
   LocalTime life_began_ = LocalTime::min();
   std::map<std::uint64_t, std::uint64_t> lives_;  // the first possible token of each life

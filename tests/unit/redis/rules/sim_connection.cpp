@@ -121,7 +121,7 @@ void SimConnection::become_ready() {
   state_ = State::ready;
   for (Request& request : requests_) request.since = local_now();
   flush();
-  if (events_.on_ready) events_.on_ready({});
+  if (events_.on_ready) events_.on_ready();
 }
 
 void SimConnection::receive(const Reply& reply) {
