@@ -2,10 +2,13 @@
 
 #include <algorithm>
 #include <string_view>
+#include <utility>
 
 #include <fmt/format.h>
 
-#include "simba/core/error.hpp"
+#include "core/checks.hpp"
+#include "core/plain_password.hpp"
+#include "core/text.hpp"
 #include "zookeeper/queue/node_names.hpp"
 
 namespace simba::zookeeper {
@@ -13,86 +16,99 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr milliseconds longest = std::chrono::hours{1};
-
-void check(bool allowed, std::string_view otherwise) {
-  if (!allowed) throw InvalidArgumentError{std::string{otherwise}};
-}
-
-void check_span(std::string_view name, milliseconds value, milliseconds least) {
-  if (value < least || value > longest) {
-    throw InvalidArgumentError{fmt::format("{} must be between {} ms and {} ms (got {} ms)", name,
-                                           least.count(), longest.count(), value.count())};
-  }
-}
-
 /// "" for the root of the tree, else it begins with '/' and does not end with one.
 std::string checked_path(std::string_view what, std::string_view path) {
   if (path.empty() || path == "/") return {};
-  check(path.front() == '/', fmt::format("{} must begin with '/' (got '{}')", what, path));
-  check(path.back() != '/', fmt::format("{} must not end with '/' (got '{}')", what, path));
+  detail::require(path.front() == '/',
+                  fmt::format("{} must begin with '/' (got '{}')", what, detail::excerpt(path)));
+  detail::require(path.back() != '/',
+                  fmt::format("{} must not end with '/' (got '{}')", what, detail::excerpt(path)));
   for (std::size_t at = 0; at < path.size();) {
     const std::size_t end = std::min(path.find('/', at + 1), path.size());
     const std::string_view step = path.substr(at + 1, end - at - 1);
-    check(!step.empty(), fmt::format("{} must not contain an empty name (got '{}')", what, path));
+    detail::require(!step.empty(), fmt::format("{} must not contain an empty name (got '{}')", what,
+                                               detail::excerpt(path)));
     check_node_name(fmt::format("part of {}", what), step);
     at = end;
   }
   return std::string{path};
 }
 
-void check_hosts(std::string_view hosts) {
+}  // namespace
+
+std::vector<Server> servers_in(std::string_view hosts) {
   constexpr std::string_view example = "for example zk1:2181,zk2:2181,zk3:2181/chroot";
-  check(!hosts.empty(), fmt::format("connect_string must name at least one server, {}", example));
+  detail::require(!hosts.empty(),
+                  fmt::format("connect_string must name at least one server, {}", example));
+  std::vector<Server> servers;
   for (std::size_t at = 0; at <= hosts.size();) {
     const std::size_t end = std::min(hosts.find(',', at), hosts.size());
     const std::string_view host = hosts.substr(at, end - at);
-    check(!host.empty(), fmt::format("connect_string must not contain an empty host; {}", example));
+    detail::require(!host.empty(),
+                    fmt::format("connect_string must not contain an empty host; {}", example));
     const bool plain = std::all_of(host.begin(), host.end(), [](char c) {
       return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
              c == '.' || c == '-' || c == '_' || c == ':' || c == '[' || c == ']' || c == '%';
     });
-    check(plain, fmt::format("connect_string: '{}' is not a host with an optional port; {}", host,
-                             example));
+    detail::require(plain,
+                    fmt::format("connect_string: '{}' is not a host with an optional port; {}",
+                                detail::excerpt(host), example));
+    const bool has_port = host.find(':') != std::string_view::npos && !host.ends_with(']');
+    const std::size_t colon = has_port ? host.rfind(':') : host.size();
+    Server server{.host = std::string{host.substr(0, colon)},
+                  .port = has_port ? std::string{host.substr(colon + 1)} : "2181"};
+    std::erase_if(server.host, [](char c) { return c == '[' || c == ']'; });
+    servers.push_back(std::move(server));
     at = end + 1;
   }
+  return servers;
 }
-
-}  // namespace
 
 Settings checked_settings(const ZooKeeperOptions& options) {
   const std::string_view text = options.connect_string;
   const std::size_t slash = std::min(text.find('/'), text.size());
   Settings settings;
   settings.hosts = text.substr(0, slash);
-  check_hosts(settings.hosts);
+  for (const Server& server : servers_in(settings.hosts)) {
+    detail::require(
+        options.tls.mode != TlsMode::unset || options.digest_password.empty() ||
+            detail::is_this_host(server.host),
+        fmt::format("the password would be sent unencrypted to host {}; set tls.mode to off if "
+                    "you trust the network, or to verify_ca if the ZooKeeper library has TLS",
+                    server.host));
+  }
   settings.root = checked_path("the chroot of connect_string", text.substr(slash)) +
                   checked_path("base_path", options.base_path);
 
   settings.session_timeout =
       options.session_timeout.value_or(options.contention.ttl + options.contention.transition);
-  check_span("session_timeout", settings.session_timeout, milliseconds{100});
+  detail::in_bounds("session_timeout", settings.session_timeout, milliseconds{100});
   settings.connection_timeout = options.connection_timeout;
-  check_span("connection_timeout", settings.connection_timeout, milliseconds{1});
+  detail::in_bounds("connection_timeout", settings.connection_timeout, milliseconds{1});
   settings.tick_time = options.tick_time;
   if (settings.tick_time) {
-    check_span("tick_time", *settings.tick_time, milliseconds{1});
+    detail::in_bounds("tick_time", *settings.tick_time, milliseconds{1});
     // Beyond it a session would never be proven to last long enough for an ownership.
-    check(*settings.tick_time <= settings.session_timeout * 2 / 3,
-          fmt::format("tick_time must be at most two thirds of session_timeout, {} ms (got {} ms)",
-                      settings.session_timeout.count(), settings.tick_time->count()));
+    detail::require(
+        *settings.tick_time <= settings.session_timeout * 2 / 3,
+        fmt::format("tick_time must be at most two thirds of session_timeout, {} ms (got {} ms)",
+                    settings.session_timeout.count(), settings.tick_time->count()));
   }
 
-  check(options.digest_user.find(':') == std::string::npos,
-        "digest_user must not contain ':', which separates it from the password");
-  check(options.digest_user.empty() == options.digest_password.empty(),
-        "digest_user and digest_password must be set together");
-  check(options.acl == NodeAcl::open || !options.digest_user.empty(),
-        "an acl other than open requires digest_user; without it nobody could use the nodes");
+  detail::require(options.digest_user.find(':') == std::string::npos,
+                  "digest_user must not contain ':', which separates it from the password");
+  detail::require(options.digest_user.empty() == options.digest_password.empty(),
+                  "digest_user and digest_password must be set together");
+  settings.acl = options.acl;
+  if (settings.acl == NodeAcl::unset) {
+    settings.acl = options.digest_user.empty() ? NodeAcl::open : NodeAcl::creator;
+  }
+  detail::require(
+      settings.acl == NodeAcl::open || !options.digest_user.empty(),
+      "an acl other than open requires digest_user; without it nobody could use the nodes");
   settings.on_disconnect = options.on_disconnect;
   settings.digest_user = options.digest_user;
   settings.digest_password = options.digest_password;
-  settings.acl = options.acl;
   settings.tls = options.tls;
   return settings;
 }

@@ -4,11 +4,22 @@
 #include <chrono>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "simba/core/secret.hpp"
 #include "simba/zookeeper/zookeeper_options.hpp"
 
 namespace simba::zookeeper {
+
+/// One of the servers of a connect string.
+struct Server {
+  std::string host{};  ///< without brackets
+  std::string port{};  ///< 2181 where none is given
+};
+
+/// Reads `host:port,[::1]:port,host`. Throws InvalidArgumentError naming what is wrong.
+std::vector<Server> servers_in(std::string_view hosts);
 
 /// Options, checked and complete. Constant.
 struct Settings {
@@ -21,7 +32,7 @@ struct Settings {
   OnDisconnect on_disconnect = OnDisconnect::keep_while_session_lasts;
   std::string digest_user;
   Secret digest_password;
-  NodeAcl acl = NodeAcl::open;
+  NodeAcl acl = NodeAcl::open;  ///< never `unset`
   TlsOptions tls;
 };
 

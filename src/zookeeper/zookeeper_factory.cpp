@@ -21,7 +21,6 @@ std::shared_ptr<engine::LeaseStore> make_zookeeper_store(const ZooKeeperOptions&
                                                          std::shared_ptr<const Runtime> runtime) {
   if (!runtime) throw InvalidArgumentError{"a ZooKeeper store needs a runtime"};
   Settings settings = checked_settings(options);
-  check_tls(settings.tls);
   // Those who ask wait no longer than their request timeout: before that they are told why.
   const engine::ContentionPlan plan{contention_of(options)};
   settings.connection_timeout = std::min(settings.connection_timeout, plan.request_timeout * 3 / 4);

@@ -13,6 +13,7 @@
 #include "zookeeper/admin/four_letter_word.hpp"
 #include "zookeeper/client/c_library.hpp"
 #include "zookeeper/queue/node_names.hpp"
+#include "zookeeper/settings.hpp"
 
 namespace simba::zookeeper {
 namespace {
@@ -86,12 +87,14 @@ void check_stat(std::string_view bytes) {
 }
 
 void check_server(std::string_view text) {
-  for (const ServerPlace& place : places_in(text)) {
-    check(text.find(place.host + ":" + place.port) != std::string_view::npos,
-          "a place is of the list");
-  }
+  accepted([&] {
+    for (const Server& server : servers_in(text)) {
+      check(server.host.find_first_of(",[]") == std::string::npos, "a server is one host");
+    }
+  });
   const std::string version = version_in(text);
   check(version.find_first_not_of("0123456789.") == std::string::npos, "a version is of digits");
+  tick_in(text);
   is_too_old(version);
   is_too_old(text);
 }

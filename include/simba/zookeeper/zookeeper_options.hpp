@@ -14,6 +14,7 @@ namespace simba::zookeeper {
 
 /// The ACL of the nodes that Simba creates.
 enum class NodeAcl {
+  unset,                ///< `creator` if a digest user is set, otherwise `open`
   open,                 ///< everyone may do everything, as with the JVM library
   creator,              ///< only clients with the same credentials; requires a digest user
   creator_others_read,  ///< like `creator`, and everyone may read
@@ -53,7 +54,7 @@ struct ZooKeeperOptions {
 
   std::string digest_user{};  ///< for the scheme "digest"; empty: not authenticated
   Secret digest_password{};
-  NodeAcl acl = NodeAcl::open;
+  NodeAcl acl = NodeAcl::unset;
 
   /// Only if the ZooKeeper library that Simba was built with supports it; that of Debian 12 does
   /// not.

@@ -161,6 +161,15 @@ std::vector<NodeAnswer> ClientConsole::get(const std::vector<std::string>& paths
   });
 }
 
+std::vector<NodeAnswer> ClientConsole::access(const std::vector<std::string>& paths) {
+  connect();
+  return collect<Answers>(paths.size(), patience_, place_, [&](std::size_t i, auto done) {
+    client_->access(paths[i], [done](Code code, bool open_to_all) {
+      done({.code = code, .open_to_all = open_to_all});
+    });
+  });
+}
+
 void ClientConsole::sync() {
   connect();
   collect<Answers>(1, patience_, place_, [&](std::size_t, auto done) {

@@ -16,6 +16,7 @@ struct NodeAnswer {
   std::string text{};                ///< data, or the path of the node that was created
   std::vector<std::string> names{};  ///< of children
   NodeStat stat{};
+  bool open_to_all = false;
 };
 
 /// Requests to ZooKeeper, blocking, for tools. Begins a session when the first comes.
@@ -43,6 +44,7 @@ class ClientConsole {
   /// All at once, since each would take a way to the server and back. In the order of the paths.
   std::vector<NodeAnswer> children(const std::vector<std::string>& paths);
   std::vector<NodeAnswer> get(const std::vector<std::string>& paths);
+  std::vector<NodeAnswer> access(const std::vector<std::string>& paths);
 
   /// Sees all that was done anywhere before.
   void sync();

@@ -1,5 +1,7 @@
 #include "zookeeper/admin/doctor.hpp"
 
+#include <chrono>
+#include <cstddef>
 #include <string>
 #include <utility>
 #include <vector>
@@ -7,7 +9,6 @@
 #include <fmt/format.h>
 
 #include "zookeeper/admin/four_letter_word.hpp"
-#include "zookeeper/client/c_library.hpp"
 #include "zookeeper/errors.hpp"
 #include "zookeeper/queue/node_names.hpp"
 
@@ -28,6 +29,7 @@ class Examination {
     check_session();
     check_servers();
     check_rights();
+    check_access();
     return std::move(report_);
   }
 
@@ -39,6 +41,7 @@ class Examination {
 
   void check_session() {
     const Connected session = console_.connect();
+    assumed_tick_ = tick_of(settings_, session.timeout);
     if (session.timeout == settings_.session_timeout) {
       add(Weight::note, fmt::format("the session timeout is {} ms", session.timeout.count()));
       return;
@@ -52,9 +55,8 @@ class Examination {
 
   /// By four-letter commands, which are always unencrypted.
   void check_servers() {
-    if (settings_.tls.mode != TlsMode::off) return;
-    const auto servers = places_in(hosts_for_library(settings_.hosts));
-    for (const ServerPlace& server : servers) {
+    if (uses_tls(settings_.tls.mode)) return;
+    for (const Server& server : servers_in(settings_.hosts)) {
       const FourLetterAnswer answer =
           ask_four_letter_word(server, "srvr", settings_.connection_timeout);
       const std::string place = server.host + ":" + server.port;
@@ -68,6 +70,7 @@ class Examination {
                           place, version),
               ErrorKind::unsupported);
         }
+        check_tick(server, place);
       } else if (answer.text.find("not currently serving") != std::string::npos) {
         add(Weight::warning,
             fmt::format("server {} is not serving requests; it has no quorum, or is starting",
@@ -77,6 +80,24 @@ class Examination {
                                       "4lw.commands.whitelist",
                                       place));
       }
+    }
+  }
+
+  /// An owner takes its session for proven half a tick and a bit after a sign of life: see
+  /// SessionEvidence.
+  void check_tick(const Server& server, const std::string& place) {
+    const auto answer = ask_four_letter_word(server, "conf", settings_.connection_timeout);
+    const auto tick = tick_in(answer.text);
+    if (!tick) {
+      add(Weight::note,
+          fmt::format("server {} does not report its tickTime; check that it is at most {} ms, or "
+                      "add conf to its 4lw.commands.whitelist",
+                      place, assumed_tick_.count()));
+    } else if (*tick > assumed_tick_) {
+      add(Weight::problem,
+          fmt::format("tickTime of server {} is {} ms, but Simba assumes {} ms: an owner may "
+                      "outlive its session; set tick_time to {} ms",
+                      place, tick->count(), assumed_tick_.count(), tick->count()));
     }
   }
 
@@ -112,9 +133,48 @@ class Examination {
     }
   }
 
+  /// Whether others may change what credentials are to protect. To delete a node takes a right on
+  /// its parent, so the ACL of a contender's own node does not protect it.
+  void check_access() {
+    if (settings_.digest_user.empty()) return;
+    if (settings_.acl == NodeAcl::open) {
+      add(Weight::warning,
+          "acl is open: whoever can connect can delete the nodes of contenders; unless Curator or "
+          "the JVM library share these mutexes without credentials, set acl to creator");
+      return;
+    }
+    if (settings_.root.empty()) return;  // the root of the tree is not ours to close
+    if (console_.access({settings_.root}).front().open_to_all) {
+      add(Weight::warning,
+          fmt::format("the base path {} is open to everyone, since someone created it without "
+                      "these credentials: whoever can connect can create the node of a mutex "
+                      "first, and so delete its contenders; restrict it with setAcl",
+                      settings_.root));
+    }
+    std::vector<std::string> mutexes;
+    const NodeAnswer below = console_.children({settings_.root}).front();
+    mutexes.reserve(below.names.size());
+    for (const std::string& name : below.names) {
+      mutexes.push_back(settings_.root + "/" + name);
+    }
+    std::size_t open = 0;
+    std::string example;
+    const auto answers = console_.access(mutexes);
+    for (std::size_t i = 0; i < answers.size(); ++i) {
+      if (answers[i].open_to_all && ++open == 1) example = mutexes[i];
+    }
+    if (open == 0) return;
+    add(Weight::warning,
+        fmt::format("{} of {} mutexes are open to everyone, for example {}: whoever can connect "
+                    "can delete their contenders; restrict them with setAcl, or delete them while "
+                    "nobody contends",
+                    open, mutexes.size(), example));
+  }
+
   ClientConsole& console_;
   const Settings& settings_;
   Random& random_;
+  std::chrono::milliseconds assumed_tick_{0};
   StoreReport report_{};
 };
 

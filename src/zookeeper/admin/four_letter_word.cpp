@@ -3,13 +3,15 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <charconv>
+#include <cstdint>
 #include <memory>
 #include <netdb.h>
 #include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 #include <utility>
+
+#include "core/text.hpp"
 
 namespace simba::zookeeper {
 namespace {
@@ -68,21 +70,7 @@ class Socket {
 
 }  // namespace
 
-std::vector<ServerPlace> places_in(std::string_view hosts) {
-  std::vector<ServerPlace> places;
-  while (!hosts.empty()) {
-    const auto end = std::min(hosts.find(','), hosts.size());
-    const std::string_view one = hosts.substr(0, end);
-    hosts.remove_prefix(std::min(end + 1, hosts.size()));
-    const auto colon = one.rfind(':');
-    if (colon == std::string_view::npos) continue;
-    places.push_back(
-        {.host = std::string{one.substr(0, colon)}, .port = std::string{one.substr(colon + 1)}});
-  }
-  return places;
-}
-
-FourLetterAnswer ask_four_letter_word(const ServerPlace& server, std::string_view word,
+FourLetterAnswer ask_four_letter_word(const Server& server, std::string_view word,
                                       std::chrono::milliseconds span) {
   addrinfo hints{};
   hints.ai_socktype = SOCK_STREAM;
@@ -109,14 +97,20 @@ std::string version_in(std::string_view answer) {
   return std::string{rest.substr(0, rest.find_first_not_of("0123456789."))};
 }
 
+std::optional<std::chrono::milliseconds> tick_in(std::string_view answer) {
+  constexpr std::string_view begin = "tickTime=";
+  const auto at = answer.find(begin);
+  if (at == std::string_view::npos) return std::nullopt;
+  const std::string_view rest = answer.substr(at + begin.size());
+  const auto tick =
+      detail::parse_number<std::uint32_t>(rest.substr(0, rest.find_first_not_of("0123456789")));
+  if (!tick || *tick == 0) return std::nullopt;
+  return std::chrono::milliseconds{*tick};
+}
+
 bool is_too_old(std::string_view version) {
-  unsigned major = 0;
-  unsigned minor = 0;
-  const char* const end = version.data() + version.size();
-  const auto [dot, error] = std::from_chars(version.data(), end, major);
-  if (error != std::errc{} || dot == end) return false;
-  std::from_chars(dot + 1, end, minor);
-  return std::pair{major, minor} < std::pair{3U, 5U};
+  const auto numbers = detail::parse_version(version);
+  return numbers.front() != 0 && numbers < std::array{3U, 5U, 0U};
 }
 
 }  // namespace simba::zookeeper

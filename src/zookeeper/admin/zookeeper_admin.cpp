@@ -13,7 +13,6 @@
 #include "zookeeper/admin/client_console.hpp"
 #include "zookeeper/admin/doctor.hpp"
 #include "zookeeper/client/c_connector.hpp"
-#include "zookeeper/client/c_library.hpp"
 #include "zookeeper/errors.hpp"
 #include "zookeeper/queue/node_names.hpp"
 #include "zookeeper/settings.hpp"
@@ -184,9 +183,7 @@ class ZooKeeperAdmin final : public engine::StoreAdmin {
 std::unique_ptr<engine::StoreAdmin> make_zookeeper_admin(const ZooKeeperOptions& options,
                                                          std::shared_ptr<const Runtime> runtime) {
   if (!runtime) throw InvalidArgumentError{"a ZooKeeper store needs a runtime"};
-  const Settings settings = checked_settings(options);
-  check_tls(settings.tls);
-  return std::make_unique<ZooKeeperAdmin>(settings, runtime);
+  return std::make_unique<ZooKeeperAdmin>(checked_settings(options), runtime);
 }
 
 }  // namespace simba::zookeeper

@@ -3,8 +3,7 @@
 #include <chrono>
 #include <utility>
 
-#include "simba/core/fork_guard.hpp"
-#include "zookeeper/client/c_client.hpp"
+#include "zookeeper/client/c_library.hpp"
 #include "zookeeper/client/c_session.hpp"
 #include "zookeeper/client/on_demand_thread.hpp"
 
@@ -25,10 +24,7 @@ class CConnector final : public Connector {
         thread_{std::make_shared<OnDemandThread>(runtime_->log)} {}
 
   std::shared_ptr<Client> connect(EventHandler on_event) override {
-    auto session = std::make_shared<CSession>(settings_, std::move(on_event), runtime_->log);
-    auto client = std::make_shared<CClient>(session, thread_, runtime_->log);
-    thread_->post([session = std::move(session)] { session->open(); });
-    return client;
+    return CSession::begin(settings_, std::move(on_event), thread_, runtime_->log);
   }
 
   void wait_until_closed() override {
@@ -49,6 +45,7 @@ class CConnector final : public Connector {
 
 std::shared_ptr<Connector> make_c_connector(const Settings& settings,
                                             std::shared_ptr<const Runtime> runtime) {
+  check_tls(settings.tls);
   return std::make_shared<CConnector>(settings, std::move(runtime));
 }
 

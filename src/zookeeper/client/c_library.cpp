@@ -13,7 +13,12 @@
 
 #include <fmt/format.h>
 
-#include "zookeeper/client/c_tls.hpp"
+#if SIMBA_ZOOKEEPER_HAS_TLS
+// The library's header shows it only to those that use OpenSSL themselves.
+extern "C" zhandle_t* zookeeper_init_ssl(const char* hosts, const char* files, watcher_fn watcher,
+                                         int timeout, const clientid_t* id, void* context,
+                                         int flags);
+#endif
 
 namespace simba::zookeeper {
 
@@ -70,6 +75,15 @@ std::vector<std::string> names_of(const String_vector* names) {
   return result;
 }
 
+bool open_to_all(const ACL_vector* entries) {
+  if (entries == nullptr || entries->data == nullptr) return false;
+  for (std::int32_t i = 0; i < entries->count; ++i) {
+    const ACL& entry = entries->data[i];
+    if ((entry.perms & ~ZOO_PERM_READ) != 0 && text_of(entry.id.scheme) == "world") return true;
+  }
+  return false;
+}
+
 namespace {
 
 /// The library writes to standard error unless it is given a function for each line. That one has
@@ -95,16 +109,74 @@ int as_int(std::size_t size) {
 
 }  // namespace
 
+// ---- TLS ---------------------------------------------------------------------------------------
+
+#if SIMBA_ZOOKEEPER_HAS_TLS
+
+namespace {
+
+void check_tls_file(const char* option, const std::string& file) {
+  if (file.empty() || file.find(',') != std::string::npos) {
+    throw Error{ErrorKind::configuration,
+                fmt::format("`tls.{}` must be the name of a file, without a comma (got '{}')",
+                            option, file)};
+  }
+}
+
+zhandle_t* open_handle_with_tls(const std::string& hosts, const TlsOptions& tls, watcher_fn watcher,
+                                int timeout, void* context, int flags) {
+  const std::string files = tls.ca_file + "," + tls.certificate_file + "," + tls.key_file;
+  zhandle_t* const handle =
+      ::zookeeper_init_ssl(hosts.c_str(), files.c_str(), watcher, timeout, nullptr, context, flags);
+  if (handle != nullptr) ::zoo_set_log_callback(handle, discard);
+  return handle;
+}
+
+}  // namespace
+
+void check_tls(const TlsOptions& tls) {
+  if (!uses_tls(tls.mode)) return;
+  if (tls.mode != TlsMode::verify_ca) {
+    throw Error{ErrorKind::unsupported,
+                "the ZooKeeper library always verifies the CA of the server's certificate and "
+                "never its host name; set `tls.mode` to verify_ca or off"};
+  }
+  check_tls_file("ca_file", tls.ca_file);
+  check_tls_file("certificate_file", tls.certificate_file);
+  check_tls_file("key_file", tls.key_file);
+}
+
+#else
+
+namespace {
+
+zhandle_t* open_handle_with_tls(const std::string& /*hosts*/, const TlsOptions& /*tls*/,
+                                watcher_fn /*watcher*/, int /*timeout*/, void* /*context*/,
+                                int /*flags*/) {
+  errno = ENOTSUP;
+  return nullptr;
+}
+
+}  // namespace
+
+void check_tls(const TlsOptions& tls) {
+  if (!uses_tls(tls.mode)) return;
+  throw Error{ErrorKind::unsupported,
+              "the ZooKeeper library that Simba was built with does not support TLS; set "
+              "`tls.mode` to off, "
+              "or build Simba with a ZooKeeper library that has zookeeper_init_ssl"};
+}
+
+#endif
+
+// ---- a handle ----------------------------------------------------------------------------------
+
 std::string hosts_for_library(std::string_view hosts) {
   std::string result;
-  for (std::size_t at = 0; at <= hosts.size();) {
-    const std::size_t end = std::min(hosts.find(',', at), hosts.size());
-    const std::string_view host = hosts.substr(at, end - at);
-    const bool has_port = host.find(':') != std::string_view::npos && !host.ends_with(']');
-    result.append(at == 0 ? "" : ",").append(host).append(has_port ? "" : ":2181");
-    at = end + 1;
+  for (const Server& server : servers_in(hosts)) {
+    if (!result.empty()) result += ',';
+    result.append(server.host).append(":").append(server.port);
   }
-  std::erase_if(result, [](char c) { return c == '[' || c == ']'; });
   return result;
 }
 
@@ -115,9 +187,9 @@ zhandle_t* open_handle(const Settings& settings, watcher_fn watcher, void* conte
   // Not ZOO_READONLY: a server that has lost the others cannot tell who owns what.
   constexpr int flags = ZOO_NO_LOG_CLIENTENV;
   zhandle_t* const handle =
-      settings.tls.mode == TlsMode::off
-          ? ::zookeeper_init2(hosts.c_str(), watcher, timeout, nullptr, context, flags, discard)
-          : open_handle_with_tls(hosts, settings.tls, watcher, timeout, context, flags, discard);
+      uses_tls(settings.tls.mode)
+          ? open_handle_with_tls(hosts, settings.tls, watcher, timeout, context, flags)
+          : ::zookeeper_init2(hosts.c_str(), watcher, timeout, nullptr, context, flags, discard);
   // Names are looked up when a connection is lost. By default the library does so at each request
   // and each answer as well.
   if (handle != nullptr) ::zoo_set_servers_resolution_delay(handle, -1);

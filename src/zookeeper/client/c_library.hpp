@@ -6,6 +6,7 @@
 #include <zookeeper/zookeeper.h>
 
 #include "simba/core/error.hpp"
+#include "simba/core/tls_options.hpp"
 #include "zookeeper/client/client.hpp"
 #include "zookeeper/settings.hpp"
 
@@ -20,10 +21,14 @@ NodeStat stat_of(const Stat* stat) noexcept;
 std::string text_of(const char* text);
 std::string data_of(const char* data, int length);
 std::vector<std::string> names_of(const String_vector* names);
+bool open_to_all(const ACL_vector* entries);
 
-/// The hosts of a connect string as the library wants them: each with a port, 2181 where none is
-/// given, and IPv6 addresses without brackets, since it takes what follows the last colon for the
-/// port.
+/// Throws Error if the library cannot do what is asked: of kind `unsupported`, or of kind
+/// `configuration` where a file is missing that it needs.
+void check_tls(const TlsOptions& tls);
+
+/// The hosts of a connect string as the library wants them: each with a port, and IPv6 addresses
+/// without brackets, since it takes what follows the last colon for the port.
 std::string hosts_for_library(std::string_view hosts);
 
 /// Begins a session; all that happens to it is told to `watcher`, maybe before this returns. Looks

@@ -25,14 +25,32 @@ void answer(const DoneHandler& handler, Code code) { handler(code); }
 void answer(const CreateHandler& handler, Code code) { handler(code, {}, {}); }
 void answer(const ChildrenHandler& handler, Code code) { handler(code, {}); }
 void answer(const StatHandler& handler, Code code) { handler(code, {}); }
+void answer(const AccessHandler& handler, Code code) { handler(code, false); }
 
 }  // namespace
 
 CSession::CSession(std::shared_ptr<const Settings> settings, EventHandler on_event,
-                   std::shared_ptr<Logger> log)
-    : settings_{std::move(settings)}, log_{std::move(log)}, on_event_{std::move(on_event)} {}
+                   std::shared_ptr<OnDemandThread> thread, std::shared_ptr<Logger> log)
+    : settings_{std::move(settings)},
+      thread_{std::move(thread)},
+      log_{std::move(log)},
+      on_event_{std::move(on_event)} {}
 
 // ---- Its life --------------------------------------------------------------------------------
+
+std::shared_ptr<Client> CSession::begin(std::shared_ptr<const Settings> settings,
+                                        EventHandler on_event,
+                                        std::shared_ptr<OnDemandThread> thread,
+                                        std::shared_ptr<Logger> log) {
+  auto session = std::make_shared<CSession>(std::move(settings), std::move(on_event),
+                                            std::move(thread), std::move(log));
+  session->thread_->post([session] { session->open(); });
+  Client* const client = session.get();
+  return {client, [session = std::move(session)](Client*) {
+            session->close();
+            if (session->fork_guard_.in_child()) detail::leak(session);
+          }};
+}
 
 void CSession::open() {
   if (closed_before_opening()) return end();
@@ -60,10 +78,18 @@ bool CSession::closed_before_opening() {
   return closed_;
 }
 
-CSession::Closing CSession::close() {
-  const std::lock_guard lock{mutex_};
-  if (std::exchange(closed_, true)) return Closing::nothing_to_do;
-  return state_ == State::opening ? Closing::nothing_to_do : Closing::to_be_ended;
+void CSession::close() {
+  if (fork_guard_.in_child()) return;
+  {
+    const std::lock_guard lock{mutex_};
+    if (std::exchange(closed_, true) || state_ == State::opening) return;  // `open` ends it
+  }
+  try {
+    thread_->post([self = shared_from_this()] { self->end(); });
+  } catch (...) {
+    detail::leak(shared_from_this());  // the library still has it
+    detail::log_current_exception(*log_, "ZooKeeper: cannot start a thread to end a session");
+  }
 }
 
 void CSession::end() {
@@ -146,6 +172,19 @@ void CSession::exists(const std::string& path, Watching watching, StatHandler ha
         [](int code, const Stat* stat, const void* request) {
           on_answer<StatHandler>(
               request, [&](const StatHandler& told) { told(code_of(code), stat_of(stat)); });
+        },
+        context);
+  });
+}
+
+void CSession::access(const std::string& path, AccessHandler handler) {
+  request(std::move(handler), [&](zhandle_t* handle, const void* context) {
+    return ::zoo_aget_acl(
+        handle, path.c_str(),
+        [](int code, ACL_vector* entries, Stat* /*stat*/, const void* request) {
+          on_answer<AccessHandler>(request, [&](const AccessHandler& told) {
+            told(code_of(code), open_to_all(entries));
+          });
         },
         context);
   });

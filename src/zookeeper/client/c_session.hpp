@@ -14,48 +14,44 @@
 #include "simba/core/fork_guard.hpp"
 #include "simba/core/log.hpp"
 #include "zookeeper/client/client.hpp"
+#include "zookeeper/client/on_demand_thread.hpp"
 #include "zookeeper/settings.hpp"
 
 namespace simba::zookeeper {
 
-/// A handle of the C library, and what it owes to us. What blocks is in `open` and `end`, which run
-/// one after the other on a thread that may wait; the library brings two threads of its own, and
-/// calls us on one of them.
+/// A client over the C library: one handle, and what the library owes to us. What blocks is in
+/// `open` and `end`, which run one after the other on a thread that may wait; the library brings
+/// two threads of its own, and calls us on one of them.
 ///
-/// Threads: the requests and `close` may be called from any thread.
-/// Lifetime: outlives its handle; so whoever holds it last has called `end`. In a forked child
+/// Lifetime: outlives its handle, so it must be closed; `begin` sees to that. In a forked child
 /// nothing of it may be touched, and requests are answered `closing`.
-class CSession {
+class CSession final : public Client, public std::enable_shared_from_this<CSession> {
  public:
+  /// Begins a session. The client is closed when nobody holds it any more. Throws std::system_error
+  /// if the system gives `thread` no thread.
+  static std::shared_ptr<Client> begin(std::shared_ptr<const Settings> settings,
+                                       EventHandler on_event,
+                                       std::shared_ptr<OnDemandThread> thread,
+                                       std::shared_ptr<Logger> log);
+
   CSession(std::shared_ptr<const Settings> settings, EventHandler on_event,
-           std::shared_ptr<Logger> log);
+           std::shared_ptr<OnDemandThread> thread, std::shared_ptr<Logger> log);
   CSession(const CSession&) = delete;
   CSession& operator=(const CSession&) = delete;
 
-  /// Begins the session. Ends it, too, where `close` came meanwhile.
-  void open();
-
-  enum class Closing {
-    to_be_ended,  ///< `end` has to be called
-    nothing_to_do,
-  };
-  /// No event and no request from now on.
-  Closing close();
-
-  /// Ends the session, with all that is under way, and waits for the library's threads.
-  void end();
-
-  // See Client.
   void create(const std::string& path, const std::string& data, NodeKind kind,
-              CreateHandler handler);
-  void remove(const std::string& path, DoneHandler handler);
-  void children(const std::string& path, Watching watching, ChildrenHandler handler);
-  void get(const std::string& path, Watching watching, DataHandler handler);
-  void exists(const std::string& path, Watching watching, StatHandler handler);
-  void sync(DoneHandler handler);
+              CreateHandler handler) override;
+  void remove(const std::string& path, DoneHandler handler) override;
+  void children(const std::string& path, Watching watching, ChildrenHandler handler) override;
+  void get(const std::string& path, Watching watching, DataHandler handler) override;
+  void exists(const std::string& path, Watching watching, StatHandler handler) override;
+  void access(const std::string& path, AccessHandler handler) override;
+  void sync(DoneHandler handler) override;
+  void close() override;
 
  private:
-  using AnyHandler = std::variant<DoneHandler, CreateHandler, ChildrenHandler, StatHandler>;
+  using AnyHandler =
+      std::variant<DoneHandler, CreateHandler, ChildrenHandler, StatHandler, AccessHandler>;
   static_assert(std::is_same_v<CreateHandler, DataHandler>);  // so it is in there as well
   struct Request {
     CSession* session = nullptr;
@@ -69,6 +65,10 @@ class CSession {
   template <typename Handler, typename Tell>
   static void on_answer(const void* context, const Tell& tell);
 
+  /// Opens the handle. Ends it, too, where `close` came meanwhile.
+  void open();
+  /// Ends the session, with all that is under way, and waits for the library's threads.
+  void end();
   bool closed_before_opening();
   template <typename Handler, typename Send>
   void request(Handler handler, const Send& send);
@@ -83,6 +83,7 @@ class CSession {
 
   // constant after construction
   const std::shared_ptr<const Settings> settings_;
+  const std::shared_ptr<OnDemandThread> thread_;  // that opens and ends the session
   const std::shared_ptr<Logger> log_;
   const ForkGuard fork_guard_;
 

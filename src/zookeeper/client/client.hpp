@@ -70,6 +70,8 @@ using CreateHandler = std::function<void(Code, const std::string& path, const No
 using ChildrenHandler = std::function<void(Code, const std::vector<std::string>& names)>;
 using DataHandler = std::function<void(Code, const std::string& data, const NodeStat&)>;
 using StatHandler = std::function<void(Code, const NodeStat&)>;
+/// Whether everyone may do more with the node than read it.
+using AccessHandler = std::function<void(Code, bool open_to_all)>;
 
 /// One session with ZooKeeper: the port over its C library, so that everything above it can be
 /// played through without servers.
@@ -92,6 +94,8 @@ class Client {
   virtual void get(const std::string& path, Watching watching, DataHandler handler) = 0;
   /// Also watches a node that is not there.
   virtual void exists(const std::string& path, Watching watching, StatHandler handler) = 0;
+  /// Reads its ACL.
+  virtual void access(const std::string& path, AccessHandler handler) = 0;
   /// A way to the leader of the servers and back.
   virtual void sync(DoneHandler handler) = 0;
 

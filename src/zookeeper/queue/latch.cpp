@@ -74,11 +74,14 @@ void Latch::leave(AnswerHandler handler) {
 }
 
 void Latch::tell() {
-  if (node_ != Node::there || place_ != Place::leading || looking_ || stale_ || leaving_ ||
-      granted_ || !session_->proven()) {
+  if (node_ != Node::there || place_ != Place::leading || looking_ || stale_ || leaving_) return;
+  const LeaseRecord record = own_record();
+  if (granted_) {
+    answer(asks_, record);  // of a request that has crossed the grant
     return;
   }
-  const LeaseRecord record = own_record();
+  if (!session_->proven()) return;
+  granted_at_ = session_->now();
   if (!asks_.empty()) {
     granted_ = true;
     answer(asks_, record);
@@ -401,11 +404,8 @@ void Latch::lead() {
   place_ = Place::leading;
   predecessor_.clear();
   watch_own();
-  if (granted_) {
-    answer(guards_, own_record());
-  } else {
-    tell();
-  }
+  answer(guards_, own_record());
+  tell();
 }
 
 // An owner's node may be removed by hand, to free the mutex.

@@ -63,6 +63,9 @@ class Latch : public std::enable_shared_from_this<Latch> {
   /// Whether its contender has been told that it owns the mutex.
   bool granted() const noexcept { return granted_; }
 
+  /// A moment before its contender was told so.
+  LocalTime granted_at() const noexcept { return granted_at_; }
+
   /// Whether it waits, and will be told when its turn comes.
   bool waiting() const noexcept { return place_ == Place::waiting && !stale_ && !looking_; }
 
@@ -76,7 +79,7 @@ class Latch : public std::enable_shared_from_this<Latch> {
   void begin();
 
   /// Answers when its place is known: with its own record, or that of the owner. Not once it is
-  /// `granted()` or leaving.
+  /// leaving.
   void ask(engine::AnswerHandler handler);
 
   /// Answers with its own record while it leads.
@@ -154,6 +157,7 @@ class Latch : public std::enable_shared_from_this<Latch> {
   bool stale_ = false;           // an answer was lost, or the connection was
   bool settling_ = false;        // the doubt is being settled
   bool granted_ = false;
+  LocalTime granted_at_ = never;
   bool leaving_ = false;
   bool over_ = false;
 

@@ -136,9 +136,10 @@ void MutexQueues::acquire_now(const LeaseRequest& request, const AnswerHandler& 
   }
   const std::string path = path_of(request);
   auto latch = find(path, request.contender_id);
-  if (latch && latch->granted()) {
+  if (latch && latch->granted() && latch->granted_at() <= request.waiting_since) {
     // Its contender has lost it by its own account and wants to own it again: with a greater token,
-    // so with another node. Should it believe in the old one all the same, it hears of its end.
+    // so with another node. Should it believe in the old one all the same, it hears of its end. But
+    // a request that has crossed the grant is only answered with it.
     tell(path, request.contender_id, Notice{.kind = Notice::Kind::revoked});
     make_leave(latch, [](const LeaseAnswer&) {});
     latch.reset();
@@ -270,8 +271,8 @@ void MutexQueues::latch_lost(const Latch& latch, bool led) {
 void MutexQueues::latch_displaced(const Latch& latch) {
   const auto displaced = find(latch.mutex_path(), latch.contender_id());
   if (displaced.get() != &latch) return;
-  make_leave(displaced, [](const LeaseAnswer&) {});
   tell(latch.mutex_path(), latch.contender_id(), Notice{.kind = Notice::Kind::revoked});
+  make_leave(displaced, [](const LeaseAnswer&) {});
 }
 
 void MutexQueues::latch_left(const Latch& latch) { drop(latch); }

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "core/text.hpp"
 #include "simba/core/error.hpp"
 
 namespace simba::zookeeper {
@@ -17,18 +18,6 @@ constexpr std::string_view mark = "latch-";
       "on ZooKeeper a {} must be a valid node name: {}; choose another name", what, why)};
 }
 
-/// The code point that begins here, of text that is valid UTF-8.
-char32_t code_point(std::string_view text) {
-  const auto byte = [&](std::size_t i) {
-    return static_cast<char32_t>(i < text.size() ? static_cast<unsigned char>(text[i]) : 0);
-  };
-  const char32_t first = byte(0);
-  if (first < 0x80) return first;
-  if (first < 0xE0) return (first & 0x1F) << 6 | (byte(1) & 0x3F);
-  if (first < 0xF0) return (first & 0x0F) << 12 | (byte(1) & 0x3F) << 6 | (byte(2) & 0x3F);
-  return 0x10000;  // any that a server, which counts in 16 bits, takes for two
-}
-
 // What a server refuses in a path, with the edges of each range.
 bool refused(char32_t c) {
   return c <= 0x1F || (c >= 0x7F && c <= 0x9F) || (c >= 0xD800 && c <= 0xF8FF) || c >= 0xFFF0;
@@ -38,16 +27,16 @@ bool refused(char32_t c) {
 
 void check_node_name(std::string_view what, std::string_view name) {
   if (name == "." || name == "..") refuse(what, fmt::format("'{}' is a relative path", name));
-  for (std::size_t i = 0; i < name.size(); ++i) {
-    const auto byte = static_cast<unsigned char>(name[i]);
-    if ((byte & 0xC0) == 0x80) continue;  // inside a character
-    const char32_t c = code_point(name.substr(i));
-    if (c == '/') refuse(what, "it must not contain '/'");
-    if (c > 0xFFFF) refuse(what, "it must not contain characters above U+FFFF, e.g. emoji");
-    if (refused(c)) {
+  while (!name.empty()) {
+    const auto c = detail::first_code_point(name);
+    if (!c) refuse(what, "it is not valid UTF-8");
+    if (c->value == '/') refuse(what, "it must not contain '/'");
+    if (c->value > 0xFFFF) refuse(what, "it must not contain characters above U+FFFF, e.g. emoji");
+    if (refused(c->value)) {
       refuse(what, fmt::format("it must not contain the character U+{:04X}",
-                               static_cast<std::uint32_t>(c)));
+                               static_cast<std::uint32_t>(c->value)));
     }
+    name.remove_prefix(c->size);
   }
 }
 

@@ -263,26 +263,33 @@ void Session::on(const Expired& /*event*/) {
 }
 
 void Session::begin_anew(const std::string& why) {
-  drop_client();
   runtime_->log->log(LogLevel::warn,
                      "ZooKeeper: the session ended (" + why + "); starting a new one");
+  end_session();
   open();
-  listener_.session_ended();
 }
 
 void Session::on(const Failed& event) {
-  drop_client();
   const bool had_session = state_ == State::connected || state_ == State::suspended;
-  state_ = State::idle;
   if (gate_.failed(event.error, runtime_->clock->now())) {
     runtime_->log->log(LogLevel::info, event.error.what());  // those that ask warn of it
   }
-  arm();
   if (had_session) {
-    listener_.session_ended();
+    end_session();
   } else {
+    drop_client();
+    state_ = State::idle;
     listener_.connecting_takes_long();
   }
+  arm();
+}
+
+// Owners are told first: when the servers hear of the end, others may own what it held.
+void Session::end_session() {
+  ++generation_;  // no answer and no event of it counts from now on
+  state_ = State::idle;
+  listener_.session_ended();
+  drop_client();
 }
 
 void Session::on(const NodeEvent& event) {

@@ -96,6 +96,8 @@ class Session : public std::enable_shared_from_this<Session> {
   /// See SessionEvidence.
   LocalTime counted_from() const noexcept { return evidence_.counted_from(); }
 
+  LocalTime now() const { return runtime_->clock->now(); }
+
   /// Whether enough is left of the session, as far as it is proven, to begin an ownership.
   bool proven() const;
 
@@ -139,6 +141,7 @@ class Session : public std::enable_shared_from_this<Session> {
   Watching affordable(const std::string& path, Watching wanted);
   void forget_watch(const std::string& path);
   void begin_anew(const std::string& why);
+  void end_session();
   std::chrono::milliseconds checked_tick(std::chrono::milliseconds timeout) const;
 
   // constant after construction

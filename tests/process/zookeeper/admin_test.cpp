@@ -106,6 +106,34 @@ TEST_F(ZooKeeperAdmin, WarnsOfASessionTimeoutThatTheServersChange) {
                                                            HasSubstr("granted 60000 ms"))));
 }
 
+TEST_F(ZooKeeperAdmin, FindsATickThatIsLongerThanAssumed) {
+  auto shorter = options;
+  shorter.tick_time = support::zookeeper_tick / 2;
+  const auto report = make_zookeeper_admin(shorter, quiet_runtime())->examine();
+  EXPECT_THAT(problems(report), Contains(testing::AllOf(HasSubstr("tickTime of server"),
+                                                        HasSubstr("set tick_time"))));
+}
+
+TEST_F(ZooKeeperAdmin, WarnsWhereCredentialsDoNotProtect) {
+  ZooKeeperConsole console{support::zookeeper_location()};
+  console.create(base + "/theirs", "");
+  auto owner = options;
+  owner.digest_user = "owner";
+  owner.digest_password = Secret{"owner-password-77"};
+  EXPECT_THAT(warnings(make_zookeeper_admin(owner, quiet_runtime())->examine()),
+              ElementsAre(HasSubstr("the base path " + base + " is open to everyone"),
+                          HasSubstr("1 of 1 mutexes are open to everyone, for example " + base +
+                                    "/theirs")));
+  owner.acl = zookeeper::NodeAcl::open;
+  EXPECT_THAT(warnings(make_zookeeper_admin(owner, quiet_runtime())->examine()),
+              ElementsAre(HasSubstr("acl is open")));
+  owner.acl = zookeeper::NodeAcl::unset;
+  owner.base_path = base + "-closed";
+  const auto closed = make_zookeeper_admin(owner, quiet_runtime());
+  closed->init();
+  EXPECT_THAT(warnings(closed->examine()), IsEmpty());
+}
+
 TEST_F(ZooKeeperAdmin, FindsThatTheBasePathIsSomeoneElses) {
   auto owner = options;
   owner.digest_user = "owner";

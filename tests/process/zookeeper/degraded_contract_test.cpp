@@ -29,7 +29,7 @@ class ZooKeeperDegradedContract : public ::testing::Test {
 
   void expect_contract_without(std::size_t index) {
     const auto program =
-        std::filesystem::read_symlink("/proc/self/exe").parent_path() / contract_program;
+        std::filesystem::read_symlink("/proc/self/exe").parent_path() / "simba-contract-tests";
     ASSERT_TRUE(std::filesystem::exists(program)) << program << " has to be built";
     ensemble_.node(index).kill();
     ASSERT_TRUE(eventually([&] { return ensemble_.has_leader(); }));
@@ -37,9 +37,10 @@ class ZooKeeperDegradedContract : public ::testing::Test {
     const auto location = folder.path() / "location";
     const auto log = folder.path() / "log";
     std::ofstream{location} << to_string(ensemble_.location()) << '\n';
-    const auto command =
-        fmt::format("SIMBA_TEST_ZOOKEEPER_ENSEMBLE='{}' '{}' --gtest_brief=1 > '{}' 2>&1",
-                    location.string(), program.string(), log.string());
+    const auto command = fmt::format(
+        "SIMBA_TEST_ZOOKEEPER_ENSEMBLE='{}' '{}' --store=zookeeper-ensemble "
+        "--gtest_brief=1 > '{}' 2>&1",
+        location.string(), program.string(), log.string());
     // NOLINTNEXTLINE(*-env33-c, concurrency-mt-unsafe): our own words, and nobody else does so
     EXPECT_EQ(std::system(command.c_str()), 0)
         << std::string{std::istreambuf_iterator<char>{std::ifstream{log}.rdbuf()}, {}};
@@ -60,8 +61,6 @@ class ZooKeeperDegradedContract : public ::testing::Test {
     result.runtime = make_runtime({.log = std::make_shared<testkit::CapturingLogger>()});
     return result;
   }
-
-  static constexpr const char* contract_program = "simba-zookeeper-ensemble-contract-test";
 
   // Nodes of mutexes stay, to be counted.
   ZooKeeperEnsemble ensemble_{{"-Dznode.container.checkIntervalMs=600000"}};

@@ -6,6 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "process/zookeeper/client_peer.hpp"
 #include "process/zookeeper/contenders.hpp"
 #include "simba/core/error.hpp"
 #include "simba/testkit/recording_retriever.hpp"
@@ -84,7 +85,7 @@ class ZooKeeperErrors : public ::testing::Test {
     return result;
   }
 
-  ZooKeeperOptions as_user(const std::string& password, NodeAcl acl) const {
+  ZooKeeperOptions as_user(const std::string& password, NodeAcl acl = NodeAcl::unset) const {
     auto result = options();
     result.digest_user = "simba";
     result.digest_password = Secret{password};
@@ -126,6 +127,35 @@ TEST_F(ZooKeeperErrors, NodesOfTheirCreatorServeThoseWithThePasswordAndNobodyEls
   owner->service->stop();
   EXPECT_TRUE(waiter->contender.wait_for_acquisitions(1, scaled(2s)));
   waiter->service->stop();
+}
+
+TEST_F(ZooKeeperErrors, WithCredentialsNobodyElseRemovesTheNodeOfAnOwner) {
+  Attempt owner{as_user(password_)};
+  ASSERT_TRUE(owner->owns()) << owner.log().text();
+  Attempt same{as_user(password_)};
+  ASSERT_TRUE(eventually([&] { return !same->contender.owners().empty(); })) << same.log().text();
+  Settings known = settings_of(location_);
+  known.digest_user = "simba";
+  known.digest_password = Secret{password_};
+  Peer friendly{known};
+  Peer stranger{settings_of(location_)};
+  ASSERT_TRUE(friendly.connects());
+  ASSERT_TRUE(stranger.connects());
+  const auto nodes = wait(friendly.children(base_ + "/m")).names;
+  ASSERT_EQ(nodes.size(), 2U);
+  EXPECT_EQ(code_of(stranger.children(base_ + "/m")), Code::no_auth);
+  for (const std::string& node : nodes) {
+    EXPECT_EQ(code_of(stranger.remove(base_ + "/m/" + node)), Code::no_auth);
+  }
+  EXPECT_TRUE(owner->service->is_owner());
+}
+
+TEST_F(ZooKeeperErrors, OpenNodesAreAskedForAndCanBeRemovedByEveryone) {
+  Attempt owner{as_user(password_, NodeAcl::open)};
+  ASSERT_TRUE(owner->owns()) << owner.log().text();
+  const auto nodes = console_.children(base_ + "/m");
+  ASSERT_EQ(nodes.size(), 1U);
+  EXPECT_TRUE(console_.remove(base_ + "/m/" + nodes[0]));
 }
 
 TEST_F(ZooKeeperErrors, NodesThatOthersMayReadTellThemTheOwnerAndNothingElse) {

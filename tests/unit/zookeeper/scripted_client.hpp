@@ -51,6 +51,9 @@ class ScriptedClient final : public Client {
     requests.push_back(
         {.verb = "exists", .path = path, .watching = watching, .seen = std::move(handler)});
   }
+  void access(const std::string& /*path*/, AccessHandler handler) override {
+    handler(Code::unimplemented, false);
+  }
   void sync(DoneHandler handler) override {
     requests.push_back({.verb = "sync", .path = {}, .done = std::move(handler)});
   }

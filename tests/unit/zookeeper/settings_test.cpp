@@ -96,5 +96,35 @@ TEST(ZooKeeperSettings, CredentialsBelongTogether) {
               HasSubstr("requires digest_user"));
 }
 
+TEST(ZooKeeperSettings, APasswordLeavesThisHostUnencryptedOnlyIfThatIsAskedFor) {
+  ZooKeeperOptions options;
+  options.connect_string = "127.0.0.1:2181,zk2:2181";
+  EXPECT_NO_THROW(checked_settings(options)) << "there is none";
+  const auto with_password = [&](ZooKeeperOptions& o) {
+    o.connect_string = options.connect_string;
+    o.digest_user = "simba";
+    o.digest_password = Secret{"a-secret"};
+  };
+  EXPECT_THAT(refusal_of(with_password),
+              testing::AllOf(HasSubstr("to host zk2; set tls.mode to off"),
+                             testing::Not(HasSubstr("a-secret"))));
+  with_password(options);
+  options.tls.mode = TlsMode::off;
+  EXPECT_NO_THROW(checked_settings(options));
+  options.tls.mode = TlsMode::unset;
+  options.connect_string = "localhost,[::1]:2181,127.0.0.2:2181";
+  EXPECT_NO_THROW(checked_settings(options));
+}
+
+TEST(ZooKeeperSettings, NodesAreForTheirCreatorWhereThereIsOneUnlessOpenIsAskedFor) {
+  ZooKeeperOptions options;
+  EXPECT_EQ(checked_settings(options).acl, NodeAcl::open);
+  options.digest_user = "simba";
+  options.digest_password = Secret{"p"};
+  EXPECT_EQ(checked_settings(options).acl, NodeAcl::creator);
+  options.acl = NodeAcl::open;
+  EXPECT_EQ(checked_settings(options).acl, NodeAcl::open);
+}
+
 }  // namespace
 }  // namespace simba::zookeeper

@@ -172,6 +172,10 @@ TEST_F(ZooKeeperRulesInCalm, AReleaseMakesTheNextInLineTheOwner) {
   EXPECT_TRUE(service_of(*b).is_owner());
 }
 
+TEST_F(ZooKeeperRulesInCalm, ARequestThatCrossesAGrantDoesNotEndIt) {
+  expect_grant_outlasts_crossing_request(*a, *b);
+}
+
 TEST_F(ZooKeeperRulesInCalm, AnOwnerWhoseNodeIsRemovedByHandIsToldAndQueuesUpAnew) {
   ensemble.remove_by_hand("/simba/m/" + ensemble.truth().children("/simba/m").front());
   ensemble.remove_by_hand("/simba/m/" + ensemble.truth().children("/simba/m").front());

@@ -209,6 +209,38 @@ TEST_F(ZooKeeperStoreTrouble, ASessionThatIsLetInAgainAndAgainButNeverServedIsGi
   EXPECT_EQ(notices.back().kind, Notice::Kind::revoked);
 }
 
+/// Others may own what the session held as soon as it has ended.
+class ZooKeeperStoreEndsASession : public StoreFixture {
+ protected:
+  void watch_the_end() {
+    subscription = store->watch(request(), [this, client = &client()](const Notice& notice) {
+      if (notice.kind == Notice::Kind::revoked) closed_when_told.push_back(client->closed);
+    });
+  }
+  std::vector<bool> closed_when_told;
+};
+
+TEST_F(ZooKeeperStoreEndsASession, OnlyWhenItsOwnersHaveBeenToldThatTheCredentialsAreRefused) {
+  own();
+  watch_the_end();
+  disconnect();
+  client().tell(Failed{Error{ErrorKind::authentication, "refused"}});
+  EXPECT_EQ(closed_when_told, std::vector{false});
+  EXPECT_TRUE(client().closed);
+}
+
+TEST_F(ZooKeeperStoreEndsASession, OnlyWhenItsOwnersHaveBeenToldThatItIsNotServed) {
+  own();
+  watch_the_end();
+  for (int i = 0; i < 20 && connector->clients.size() == 1; ++i) {
+    disconnect();
+    world.advance(1s);
+    client().tell(Connected{.session = session_id, .timeout = timeout});
+  }
+  EXPECT_EQ(closed_when_told, std::vector{false});
+  EXPECT_TRUE(connector->clients.front()->closed);
+}
+
 TEST_F(ZooKeeperStoreTrouble, ASessionThatEndsAsSoonAsItHasBegunIsNotFollowedByAnotherAtOnce) {
   acquire();
   connect();

@@ -28,6 +28,9 @@ class SimClient final : public Client, public std::enable_shared_from_this<SimCl
   void children(const std::string& path, Watching watching, ChildrenHandler handler) override;
   void get(const std::string& path, Watching watching, DataHandler handler) override;
   void exists(const std::string& path, Watching watching, StatHandler handler) override;
+  void access(const std::string& /*path*/, AccessHandler handler) override {
+    handler(Code::unimplemented, false);
+  }
   void sync(DoneHandler handler) override;
   void close() override;
 

@@ -1,3 +1,5 @@
+#include "zookeeper/client/on_demand_thread.hpp"
+
 #include <atomic>
 #include <chrono>
 #include <future>
@@ -10,7 +12,6 @@
 #include <gtest/gtest.h>
 
 #include "support/patience.hpp"
-#include "zookeeper/client/on_demand_thread.hpp"
 
 namespace simba::zookeeper {
 namespace {
@@ -18,7 +19,7 @@ namespace {
 using namespace std::chrono_literals;
 using testing::ElementsAre;
 
-TEST(ZooKeeperPassingThread, RunsJobsInOrderOnAnotherThread) {
+TEST(ZooKeeperOnDemandThread, RunsJobsInOrderOnAnotherThread) {
   OnDemandThread thread{make_null_logger()};
   std::vector<int> ran;
   std::thread::id where;
@@ -29,7 +30,7 @@ TEST(ZooKeeperPassingThread, RunsJobsInOrderOnAnotherThread) {
   EXPECT_NE(where, std::this_thread::get_id());
 }
 
-TEST(ZooKeeperPassingThread, WorksAgainAfterARest) {
+TEST(ZooKeeperOnDemandThread, WorksAgainAfterARest) {
   OnDemandThread thread{make_null_logger()};
   EXPECT_TRUE(thread.wait(0ms));
   for (int i = 0; i < 100; ++i) {
@@ -42,7 +43,7 @@ TEST(ZooKeeperPassingThread, WorksAgainAfterARest) {
   }
 }
 
-TEST(ZooKeeperPassingThread, GoesOnAfterAJobThatThrows) {
+TEST(ZooKeeperOnDemandThread, GoesOnAfterAJobThatThrows) {
   OnDemandThread thread{make_null_logger()};
   bool ran = false;
   thread.post([] { throw std::runtime_error{"by intent"}; });
@@ -51,7 +52,7 @@ TEST(ZooKeeperPassingThread, GoesOnAfterAJobThatThrows) {
   EXPECT_TRUE(ran);
 }
 
-TEST(ZooKeeperPassingThread, TakesJobsFromAJob) {
+TEST(ZooKeeperOnDemandThread, TakesJobsFromAJob) {
   OnDemandThread thread{make_null_logger()};
   bool ran = false;
   thread.post([&] { thread.post([&] { ran = true; }); });
@@ -59,7 +60,7 @@ TEST(ZooKeeperPassingThread, TakesJobsFromAJob) {
   EXPECT_TRUE(ran);
 }
 
-TEST(ZooKeeperPassingThread, LeavesAJobBehindThatDoesNotEnd) {
+TEST(ZooKeeperOnDemandThread, LeavesAJobBehindThatDoesNotEnd) {
   OnDemandThread thread{make_null_logger()};
   std::promise<void> go_on;
   std::promise<void> was_last;
@@ -76,7 +77,7 @@ TEST(ZooKeeperPassingThread, LeavesAJobBehindThatDoesNotEnd) {
   was_last.get_future().wait();
 }
 
-TEST(ZooKeeperPassingThread, MayEndInItsOwnJob) {
+TEST(ZooKeeperOnDemandThread, MayEndInItsOwnJob) {
   auto thread = std::make_shared<OnDemandThread>(make_null_logger());
   std::promise<void> go_on;
   std::promise<void> gone;
