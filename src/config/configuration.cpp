@@ -8,6 +8,7 @@
 #include "config/read/sections.hpp"
 #include "config/selection.hpp"
 #include "config/store_settings.hpp"
+#include "config/text.hpp"
 #include "config/url_settings.hpp"
 #include "simba/core/error.hpp"
 
@@ -23,7 +24,7 @@ bool master_switch(const Sections& file, const Sections& variables) {
   try {
     return parse_toggle(value);
   } catch (const Error& error) {
-    throw Error{ErrorKind::configuration, fmt::format("{}: {}", setting->origin, error.what())};
+    refuse(setting->origin, error.what());
   }
 }
 
@@ -83,7 +84,7 @@ Configuration Configuration::from_file(const std::filesystem::path& file,
   try {
     text = read_file(file, longest_file);
   } catch (const Error& error) {
-    throw Error{ErrorKind::configuration, fmt::format("{}: {}", file.string(), error.what())};
+    refuse(file.string(), error.what());
   }
   return from_yaml(text, file.string(), environment, store);
 }

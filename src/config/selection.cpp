@@ -14,10 +14,6 @@
 namespace simba::config {
 namespace {
 
-[[noreturn]] void refuse_choice(std::string_view origin, std::string_view message) {
-  throw Error{ErrorKind::configuration, fmt::format("{}: {}", origin, message)};
-}
-
 /// One section, as the file and the environment have it together.
 struct Candidate {
   std::string name{};
@@ -45,7 +41,7 @@ struct Candidate {
       return parse_toggle(value_of(*setting));
     } catch (const Error& error) {
       if (!setting->problem.empty()) throw;
-      refuse_choice(setting->origin, error.what());
+      refuse(setting->origin, error.what());
     }
   }
 };
@@ -72,8 +68,8 @@ std::string places_of(const std::vector<Candidate>& candidates) {
 /// The URL of a section must lead to its own store; that of `jdbc` to any database.
 void check_fits(const StoreType& type, const std::string& section, const UrlSettings& url) {
   if (section == jdbc_section ? type.sql : type.name == section) return;
-  refuse_choice(url.origin,
-                fmt::format("the URL is for the store \"{}\", not \"{}\"", type.name, section));
+  refuse(url.origin,
+         fmt::format("the URL is for the store \"{}\", not \"{}\"", type.name, section));
 }
 
 StoreSettings settings_of(const Candidate& candidate, const Environment& environment) {
@@ -81,9 +77,9 @@ StoreSettings settings_of(const Candidate& candidate, const Environment& environ
   const std::string& origin = candidate.first().origin;
   const Setting* const url = candidate.url();
   if (type == nullptr && url == nullptr) {
-    refuse_choice(origin,
-                  "missing key \"url\", which names the database, for example "
-                  "mysql://user@host/database or postgresql://user@host/database");
+    refuse(origin,
+           "missing key \"url\", which names the database, for example "
+           "mysql://user@host/database or postgresql://user@host/database");
   }
   if (type != nullptr) require_built(*type, origin);
   std::optional<UrlSettings> from_url;
@@ -117,24 +113,23 @@ const Candidate& named(const std::vector<Candidate>& candidates, std::string_vie
   }
   const auto known = section_names();
   if (std::find(known.begin(), known.end(), store) == known.end()) {
-    refuse_choice(file_name,
-                  fmt::format("unknown store {}{}", shown(store), suggestion(store, known)));
+    refuse(file_name, fmt::format("unknown store {}{}", shown(store), suggestion(store, known)));
   }
-  refuse_choice(file_name, fmt::format("store \"{}\" is not configured; configured: {}", store,
-                                       candidates.empty() ? "none" : places_of(candidates)));
+  refuse(file_name, fmt::format("store \"{}\" is not configured; configured: {}", store,
+                                candidates.empty() ? "none" : places_of(candidates)));
 }
 
-[[noreturn]] void refuse_choice(const std::vector<Candidate>& candidates,
-                                const std::vector<Candidate>& enabled, std::string_view name) {
+[[noreturn]] void refuse_choice_among(const std::vector<Candidate>& candidates,
+                                      const std::vector<Candidate>& enabled,
+                                      std::string_view name) {
   if (candidates.empty()) {
-    refuse_choice(name, fmt::format("no store configured; add one of these under \"simba\": {}",
-                                    joined(section_names())));
+    refuse(name, fmt::format("no store configured; add one of these under \"simba\": {}",
+                             joined(section_names())));
   }
   if (enabled.empty()) {
-    refuse_choice(name,
-                  fmt::format("no store is enabled; enable one of: {}", places_of(candidates)));
+    refuse(name, fmt::format("no store is enabled; enable one of: {}", places_of(candidates)));
   }
-  refuse_choice(
+  refuse(
       name,
       fmt::format(
           "{} stores are enabled, but only one is allowed: {}; set enabled: false in the others, "
@@ -155,7 +150,7 @@ std::optional<StoreSettings> select(const Offer& offer, std::string_view store, 
   }
   if (enabled.size() == 1) return settings_of(enabled.front(), offer.environment);
   const bool too_many = need == Need::at_most_one && enabled.size() > 1;
-  if (need == Need::one || too_many) refuse_choice(candidates, enabled, offer.file_name);
+  if (need == Need::one || too_many) refuse_choice_among(candidates, enabled, offer.file_name);
   return std::nullopt;
 }
 

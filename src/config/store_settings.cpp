@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <sys/stat.h>
 #include <utility>
 
 #include <fmt/format.h>
@@ -15,10 +16,6 @@ namespace {
 
 constexpr std::size_t longest_secret = 65'536;
 
-[[noreturn]] void refuse_setting(std::string_view origin, std::string_view message) {
-  throw Error{ErrorKind::configuration, fmt::format("{}: {}", origin, message)};
-}
-
 /// Of `password`, `password-file` and `password-env` one.
 void check_secrets(const KeyTable& table, const Layer& layer) {
   std::map<const Key*, const Setting*> seen;
@@ -27,8 +24,8 @@ void check_secrets(const KeyTable& table, const Layer& layer) {
     if (found.key == nullptr || found.key->kind != KeyKind::secret) continue;
     const auto [other, is_new] = seen.emplace(found.key, &setting);
     if (is_new || other->second->key == setting.key) continue;
-    refuse_setting(setting.origin, fmt::format("{} and {} are both set; remove one of them",
-                                               other->second->key, setting.key));
+    refuse(setting.origin, fmt::format("{} and {} are both set; remove one of them",
+                                       other->second->key, setting.key));
   }
 }
 
@@ -40,8 +37,17 @@ std::string read_secret_file(const Setting& setting) {
     return text;
   } catch (const Error& error) {
     // Its name is not quoted: it may be the secret itself, in the wrong key.
-    refuse_setting(setting.origin, error.what());
+    refuse(setting.origin, error.what());
   }
+}
+
+/// Why a file with a secret is not safe; empty: it is. Its name is not quoted: see above.
+std::string warning_about(const std::string& file) {
+  struct stat status {};
+  if (::stat(file.c_str(), &status) != 0 || (status.st_mode & S_IROTH) == 0) return {};
+  return fmt::format(
+      "every user of this host can read the file (mode {:04o}); run chmod o-rwx on it",
+      status.st_mode & 07777U);
 }
 
 std::string resolve(const Setting& setting, SecretSource source, const Environment& environment) {
@@ -53,10 +59,9 @@ std::string resolve(const Setting& setting, SecretSource source, const Environme
     case SecretSource::variable:
       if (auto value = environment.find(setting.value)) return *value;
       // Not quoted either.
-      refuse_setting(
-          setting.origin,
-          "the environment variable that it names is not set; the value must be the name "
-          "of a variable, not the secret");
+      refuse(setting.origin,
+             "the environment variable that it names is not set; the value must be the name "
+             "of a variable, not the secret");
   }
   return value_of(setting);
 }
@@ -67,6 +72,7 @@ Setting in_words_of(const KeyTable& table, const Setting& setting, const Environ
   Setting resolved = setting;
   resolved.key = found.key->text.name;
   resolved.value = resolve(setting, found.source, environment);
+  if (found.source == SecretSource::file) resolved.warning = warning_about(setting.value);
   return resolved;
 }
 
@@ -78,14 +84,14 @@ void set(const Key& key, const Setting& setting) {
   try {
     key.set(setting.value, setting.numbers);
   } catch (const Error& error) {
-    refuse_setting(setting.origin, error.what());
+    refuse(setting.origin, error.what());
   }
 }
 
 }  // namespace
 
 const std::string& value_of(const Setting& setting) {
-  if (!setting.problem.empty()) refuse_setting(setting.origin, setting.problem);
+  if (!setting.problem.empty()) refuse(setting.origin, setting.problem);
   return setting.value;
 }
 
@@ -97,7 +103,7 @@ void check_key(const KeyTable& table, const Setting& setting,
   for (std::string& name : table.names()) {
     if (std::find(also.begin(), also.end(), name) == also.end()) known.push_back(std::move(name));
   }
-  refuse_setting(setting.origin, "unknown key" + suggestion(setting.key, known));
+  refuse(setting.origin, "unknown key" + suggestion(setting.key, known));
 }
 
 void check_layer(const StoreType& type, const Layer& layer, const std::vector<std::string>& also) {
@@ -176,7 +182,8 @@ std::vector<SetValue> StoreSettings::values() const {
       values.push_back({.key = key.text.name,
                         .value = key.kind == KeyKind::secret ? "***" : setting.value,
                         .origin = place_of(setting),
-                        .replaced_by = by});
+                        .replaced_by = by,
+                        .warning = by.empty() ? setting.warning : ""});
     };
     for (const Setting& setting : settings_) add(setting, {});
     for (const Replaced& replaced : replaced_) add(replaced.setting, replaced.by);

@@ -18,6 +18,7 @@ struct Setting {
   std::string origin{};   ///< what messages begin with, e.g. "simba.yaml:3: simba.redis.ttl"
   std::string problem{};  ///< why there is no value that could be used
   std::string place{};    ///< where it was found, in short, where that is not the origin
+  std::string warning{};  ///< what is unsafe about it
   WithoutUnit numbers = WithoutUnit::refused;  ///< of a duration
 };
 

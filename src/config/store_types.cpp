@@ -34,7 +34,7 @@ std::vector<StoreType> all_types() {
       {.name = "postgresql",
        .title = "PostgreSQL",
        .schemes = {"postgresql", "postgres"},
-       .urls = {"postgresql://[user[:password]@]host[:port][/database]",
+       .urls = {"postgresql://[user[:password]@]host[:port],...[/database]",
                 "postgresql://[user@]/database?host=/FOLDER/OF/SOCKET"},
        .sql = true},
       {.name = "redis",

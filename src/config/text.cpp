@@ -4,10 +4,12 @@
 
 #include <fmt/format.h>
 
+#include "core/text.hpp"
+#include "simba/core/error.hpp"
+
 namespace simba::config {
 namespace {
 
-constexpr std::size_t longest_shown = 80;
 constexpr std::string_view hidden = "***";
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
@@ -43,6 +45,12 @@ std::string plain(std::string_view word) {
 
 }  // namespace
 
+void refuse(const std::string& message) { throw Error{ErrorKind::configuration, message}; }
+
+void refuse(std::string_view origin, std::string_view message) {
+  refuse(fmt::format("{}: {}", origin, message));
+}
+
 std::string lower_case(std::string_view text) {
   std::string lower{text};
   std::transform(lower.begin(), lower.end(), lower.begin(), to_lower);
@@ -50,13 +58,8 @@ std::string lower_case(std::string_view text) {
 }
 
 std::string shown(std::string_view text) {
-  std::string safe = without_passwords(without_user(text));
-  const bool cut = safe.size() > longest_shown;
-  if (cut) safe.resize(longest_shown);
-  for (char& c : safe) {
-    if (c < ' ' || c > '~') c = '?';
-  }
-  return fmt::format("\"{}{}\"", safe, cut ? "..." : "");
+  constexpr std::size_t longest = 80;
+  return fmt::format("\"{}\"", detail::excerpt(without_passwords(without_user(text)), longest));
 }
 
 std::string joined(const std::vector<std::string>& words) {
@@ -67,26 +70,6 @@ bool looks_like_port(std::string_view text) {
   return !text.empty() && text.size() <= 5 && std::all_of(text.begin(), text.end(), is_digit);
 }
 
-std::size_t edit_distance(std::string_view one, std::string_view other) {
-  std::vector<std::size_t> before;
-  std::vector<std::size_t> above(other.size() + 1);
-  std::vector<std::size_t> row(other.size() + 1);
-  for (std::size_t i = 0; i <= other.size(); ++i) row[i] = i;
-  for (std::size_t i = 1; i <= one.size(); ++i) {
-    before = above;
-    above = row;
-    row[0] = i;
-    for (std::size_t j = 1; j <= other.size(); ++j) {
-      const std::size_t change = above[j - 1] + (one[i - 1] == other[j - 1] ? 0 : 1);
-      row[j] = std::min({above[j] + 1, row[j - 1] + 1, change});
-      const bool swapped =
-          i > 1 && j > 1 && one[i - 1] == other[j - 2] && one[i - 2] == other[j - 1];
-      if (swapped) row[j] = std::min(row[j], before[j - 2] + 1);
-    }
-  }
-  return row[other.size()];
-}
-
 std::optional<std::string> nearest(std::string_view word, const std::vector<std::string>& known) {
   constexpr std::size_t longest_word = 64;
   const std::string meant = plain(word);
@@ -95,7 +78,7 @@ std::optional<std::string> nearest(std::string_view word, const std::vector<std:
   std::size_t least = 4 * (meant.size() / 3 + 2);  // from here on it is another word
   for (const std::string& candidate : known) {
     const std::string letters = plain(candidate);
-    const std::size_t distance = edit_distance(meant, letters);
+    const std::size_t distance = detail::edit_distance(meant, letters);
     if (letters.empty() || distance >= letters.size()) continue;
     // Among words that are as near, people get the ends right.
     const std::size_t score = 4 * distance + (letters.front() == meant.front() ? 0 : 1) +

@@ -8,6 +8,12 @@
 
 namespace simba::config {
 
+/// Throws Error of kind `configuration`.
+[[noreturn]] void refuse(const std::string& message);
+
+/// The same, after the place that is to blame: "simba.yaml:3: simba.redis.ttl: …".
+[[noreturn]] void refuse(std::string_view origin, std::string_view message);
+
 /// The text as messages quote it: in quotation marks, on one line, cut where it is long, and
 /// without what may be a password, as in a URL.
 std::string shown(std::string_view text);
@@ -23,10 +29,6 @@ std::optional<std::string> nearest(std::string_view word, const std::vector<std:
 
 /// `; did you mean "ttl"?` or nothing, and after it ` Allowed: …` with all that are known.
 std::string suggestion(std::string_view word, const std::vector<std::string>& known);
-
-/// How many letters must be put in, taken out, changed or swapped with the next to make one of the
-/// other.
-std::size_t edit_distance(std::string_view one, std::string_view other);
 
 std::string lower_case(std::string_view text);
 

@@ -10,10 +10,6 @@
 namespace simba::config {
 namespace {
 
-[[noreturn]] void refuse_query(const std::string& message) {
-  throw Error{ErrorKind::configuration, message};
-}
-
 std::vector<std::string> all_schemes() {
   std::vector<std::string> schemes;
   for (const StoreType& type : store_types()) {
@@ -26,17 +22,17 @@ std::vector<std::string> all_schemes() {
 const StoreType& type_of(std::string_view text, const std::string& before) {
   const auto scheme = scheme_of(text);
   if (!scheme) {
-    refuse_query(fmt::format("{}no scheme; for example redis://127.0.0.1:6379. Allowed: {}", before,
-                             joined(all_schemes())));
+    refuse(fmt::format("{}no scheme; for example redis://127.0.0.1:6379. Allowed: {}", before,
+                       joined(all_schemes())));
   }
   const StoreType* const type = find_store_type_by_scheme(*scheme);
   if (type == nullptr && looks_like_port(text.substr(scheme->size() + 1))) {
-    refuse_query(fmt::format("{}no scheme; for example redis://{}. Allowed: {}", before, text,
-                             joined(all_schemes())));
+    refuse(fmt::format("{}no scheme; for example redis://{}. Allowed: {}", before, text,
+                       joined(all_schemes())));
   }
   if (type == nullptr) {
-    refuse_query(fmt::format("{}unknown scheme {}{}", before, shown(*scheme),
-                             suggestion(*scheme, all_schemes())));
+    refuse(fmt::format("{}unknown scheme {}{}", before, shown(*scheme),
+                       suggestion(*scheme, all_schemes())));
   }
   return *type;
 }
@@ -45,8 +41,8 @@ Url parse(std::string_view text, const StoreType& type, const std::string& befor
   try {
     return parse_url(text, type.form);
   } catch (const Error& error) {
-    refuse_query(fmt::format("{}invalid {} URL: {}. Allowed: {}", before, type.title, error.what(),
-                             joined(type.urls)));
+    refuse(fmt::format("{}invalid {} URL: {}. Allowed: {}", before, type.title, error.what(),
+                       joined(type.urls)));
   }
 }
 
@@ -69,13 +65,13 @@ UrlSettings read_url(std::string_view text, std::string_view found_at) {
                               .place = place});
     }
   } catch (const Error& error) {
-    refuse_query(fmt::format("{}: {}", result.origin, error.what()));
+    refuse(fmt::format("{}: {}", result.origin, error.what()));
   }
   for (const Parameter& parameter : url.parameters) {
     const std::string origin = fmt::format("{}: parameter \"{}\"", result.origin, parameter.name);
     const auto same = [&](const Setting& part) { return part.key == parameter.name; };
     if (std::any_of(result.layer.begin(), result.layer.end(), same)) {
-      refuse_query(origin + ": already set by the URL before its parameters; remove one of them");
+      refuse(origin + ": already set by the URL before its parameters; remove one of them");
     }
     result.layer.push_back(
         {.key = parameter.name, .value = parameter.value, .origin = origin, .place = place});

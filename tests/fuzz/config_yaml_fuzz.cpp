@@ -21,7 +21,7 @@ void run(std::string_view text) {
     const std::string_view message = error.what();
     check(error.kind() == ErrorKind::configuration, "it is a fault of the configuration");
     check(message.starts_with("simba.yaml:"), "a message names the file");
-    for (const char c : message) check(c >= ' ' && c <= '~', "a message prints");
+    check(fuzz::prints(message), "a message prints");
   }
 }
 

@@ -22,6 +22,7 @@ struct SetValue {
   std::string value{};        ///< "***" if it is a secret
   std::string origin{};       ///< e.g. "variable SIMBA_REDIS_TTL"
   std::string replaced_by{};  ///< origin of the value that overrides it; empty: none does
+  std::string warning{};      ///< what is unsafe about it, e.g. that others can read it; or empty
 };
 
 /// Which store to use, and how: read from a URL, a YAML file and environment variables. A value

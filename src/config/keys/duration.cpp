@@ -9,7 +9,6 @@
 #include <fmt/format.h>
 
 #include "config/text.hpp"
-#include "simba/core/error.hpp"
 
 namespace simba::config {
 namespace {
@@ -25,16 +24,9 @@ struct Unit {
 constexpr Unit units[] = {{"h", 3'600'000}, {"m", 60'000}, {"s", 1'000}, {"ms", 1}};
 
 [[noreturn]] void refuse_duration(std::string_view text, std::string_view why) {
-  throw Error{
-      ErrorKind::configuration,
-      fmt::format(
-          "{} {}; expected a whole number with ms, s, m or h, for example 500ms, 10s, 2m, 1h",
-          shown(text), why)};
-}
-
-[[noreturn]] void refuse_number(std::string_view text) {
-  throw Error{ErrorKind::configuration,
-              fmt::format("{0} has no unit: did you mean {1}s or {1}ms?", shown(text), text)};
+  refuse(fmt::format(
+      "{} {}; expected a whole number with ms, s, m or h, for example 500ms, 10s, 2m, 1h",
+      shown(text), why));
 }
 
 std::optional<std::int64_t> factor_of(std::string_view unit) {
@@ -52,7 +44,9 @@ milliseconds parse(std::string_view text, std::string_view whole, WithoutUnit nu
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   if (error == std::errc::result_out_of_range) refuse_duration(whole, "is too long");
   const std::string_view unit = text.substr(static_cast<std::size_t>(end - text.data()));
-  if (unit.empty() && number != 0 && numbers == WithoutUnit::refused) refuse_number(whole);
+  if (unit.empty() && number != 0 && numbers == WithoutUnit::refused) {
+    refuse(fmt::format("{0} has no unit: did you mean {1}s or {1}ms?", shown(whole), whole));
+  }
   const auto factor = unit.empty() ? 1 : factor_of(unit);
   if (!factor) refuse_duration(whole, "is not a duration");
   // It is counted in nanoseconds, and added to moments, in what uses it.

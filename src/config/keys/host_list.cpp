@@ -1,33 +1,31 @@
 #include "config/keys/host_list.hpp"
 
 #include <algorithm>
-#include <charconv>
 
 #include <fmt/format.h>
 
 #include "config/text.hpp"
-#include "simba/core/error.hpp"
+#include "core/text.hpp"
 
 namespace simba::config {
 namespace {
 
 [[noreturn]] void refuse_hosts(std::string_view what) {
-  throw Error{ErrorKind::configuration,
-              fmt::format("{}; expected hosts separated by commas, each with an optional port, for "
-                          "example db1,db2:7000,[::1]:7000",
-                          what)};
+  refuse(
+      fmt::format("{}; expected hosts separated by commas, each with an optional port, for "
+                  "example db1,db2:7000,[::1]:7000",
+                  what));
 }
 
 std::uint16_t parse_port(std::string_view text) {
-  std::uint16_t port = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), port);
-  if (error != std::errc{} || end != text.data() + text.size() || port == 0) {
+  const auto port = detail::parse_number<std::uint16_t>(text);
+  if (!port || *port == 0) {
     // Anything else may be a password that lacks its '@'.
     refuse_hosts(looks_like_port(text)
                      ? fmt::format("port must be between 1 and 65535 (got {})", text)
                      : "port must be a number between 1 and 65535");
   }
-  return port;
+  return *port;
 }
 
 bool in_host(char c) { return c > ' ' && c <= '~' && c != '[' && c != ']' && c != '@'; }
@@ -76,16 +74,11 @@ std::vector<HostPort> parse_hosts(std::string_view text) {
   return hosts;
 }
 
-std::string to_text(const std::string& host, std::uint16_t port) {
-  const bool ipv6 = host.find(':') != std::string::npos;
-  return ipv6 ? fmt::format("[{}]:{}", host, port) : fmt::format("{}:{}", host, port);
-}
-
 std::string to_text(const std::vector<HostPort>& hosts, std::uint16_t default_port) {
   std::string text;
   for (const HostPort& host : hosts) {
     if (!text.empty()) text += ',';
-    text += to_text(host.host, host.port.value_or(default_port));
+    text += detail::host_text(host.host, host.port.value_or(default_port));
   }
   return text;
 }

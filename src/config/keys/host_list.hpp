@@ -22,6 +22,4 @@ std::vector<HostPort> parse_hosts(std::string_view text);
 /// The same in words that `parse_hosts` reads; a host without a port gets this one.
 std::string to_text(const std::vector<HostPort>& hosts, std::uint16_t default_port);
 
-std::string to_text(const std::string& host, std::uint16_t port);
-
 }  // namespace simba::config

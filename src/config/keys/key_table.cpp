@@ -1,11 +1,11 @@
 #include "config/keys/key_table.hpp"
 
 #include <algorithm>
-#include <charconv>
 
 #include <fmt/format.h>
 
 #include "config/text.hpp"
+#include "core/text.hpp"
 #include "simba/core/error.hpp"
 
 namespace simba::config {
@@ -16,12 +16,8 @@ using std::chrono::milliseconds;
 constexpr std::string_view file_suffix = "-file";
 constexpr std::string_view variable_suffix = "-env";
 
-[[noreturn]] void refuse_key(const std::string& message) {
-  throw Error{ErrorKind::configuration, message};
-}
-
 void check_no_nul(const std::string& value) {
-  if (value.find('\0') != std::string::npos) refuse_key("the value contains a NUL character");
+  if (value.find('\0') != std::string::npos) refuse("the value contains a NUL character");
 }
 
 bool in_word(char c) {
@@ -77,8 +73,8 @@ bool parse_toggle(std::string_view text) {
   const std::string lower = lower_case(text);
   if (lower == "true" || lower == "yes" || lower == "on" || lower == "1") return true;
   if (lower == "false" || lower == "no" || lower == "off" || lower == "0") return false;
-  refuse_key(fmt::format(
-      "{} is neither true nor false; allowed: true, yes, on, 1, false, no, off, 0", shown(text)));
+  refuse(fmt::format("{} is neither true nor false; allowed: true, yes, on, 1, false, no, off, 0",
+                     shown(text)));
 }
 
 void KeyTable::add(KeyText text, KeyKind kind, std::string allowed,
@@ -134,7 +130,7 @@ void KeyTable::host(KeyText text, std::string& target) {
     check_no_nul(value);
     // It will be shown, so a password must not get in.
     if (value.find('@') != std::string::npos) {
-      refuse_key("a host must not contain '@'; user and password have their own keys");
+      refuse("a host must not contain '@'; user and password have their own keys");
     }
     target = value;
   });
@@ -174,7 +170,7 @@ void KeyTable::hosts(KeyText text, std::vector<HostPort>& target) {
     try {
       target = parse_hosts(value);
     } catch (const Error& error) {
-      refuse_key(fmt::format("{}: {}", shown(value), error.what()));
+      refuse(fmt::format("{}: {}", shown(value), error.what()));
     }
   });
 }
@@ -183,15 +179,12 @@ void KeyTable::add_integer(KeyText text, std::int64_t lowest, std::int64_t highe
                            std::function<void(std::int64_t)> set) {
   add(std::move(text), KeyKind::integer, fmt::format("from {} to {}", lowest, highest),
       [lowest, highest, set = std::move(set)](const std::string& value) {
-        std::int64_t number = 0;
-        const char* const end = value.data() + value.size();
-        const auto result = std::from_chars(value.data(), end, number);
-        const bool is_number = result.ec != std::errc::invalid_argument && result.ptr == end;
-        if (!is_number || result.ec != std::errc{} || number < lowest || number > highest) {
-          refuse_key(fmt::format("must be a whole number between {} and {} (got {})", lowest,
-                                 highest, shown(value)));
+        const auto number = detail::parse_number<std::int64_t>(value);
+        if (!number || *number < lowest || *number > highest) {
+          refuse(fmt::format("must be a whole number between {} and {} (got {})", lowest, highest,
+                             shown(value)));
         }
-        set(number);
+        set(*number);
       });
 }
 
@@ -202,7 +195,7 @@ void KeyTable::add_choice(KeyText text, std::vector<std::string> names,
       [names = std::move(names), set = std::move(set)](const std::string& value) {
         const auto found = std::find(names.begin(), names.end(), value);
         if (found == names.end()) {
-          refuse_key(fmt::format("unknown value {}{}", shown(value), suggestion(value, names)));
+          refuse(fmt::format("unknown value {}{}", shown(value), suggestion(value, names)));
         }
         set(static_cast<std::size_t>(found - names.begin()));
       });

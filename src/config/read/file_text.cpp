@@ -7,20 +7,16 @@
 
 #include <fmt/format.h>
 
-#include "simba/core/error.hpp"
+#include "config/text.hpp"
 
 namespace simba::config {
 namespace {
 
-[[noreturn]] void refuse_file(const std::string& message) {
-  throw Error{ErrorKind::configuration, message};
-}
-
 [[noreturn]] void refuse_with(int error) {
-  if (error == ENOENT) refuse_file("cannot read the file: no such file");
-  if (error == EACCES) refuse_file("cannot read the file: permission denied");
-  if (error == EISDIR) refuse_file("cannot read the file: it is a directory");
-  refuse_file(fmt::format("cannot read the file: {}", std::generic_category().message(error)));
+  if (error == ENOENT) refuse("cannot read the file: no such file");
+  if (error == EACCES) refuse("cannot read the file: permission denied");
+  if (error == EISDIR) refuse("cannot read the file: it is a directory");
+  refuse(fmt::format("cannot read the file: {}", std::generic_category().message(error)));
 }
 
 struct Closer {
@@ -37,7 +33,7 @@ std::string read_file(const std::filesystem::path& file, std::size_t limit) {
   std::string text(limit + 1, '\0');
   const std::size_t size = std::fread(text.data(), 1, text.size(), stream.get());
   if (std::ferror(stream.get()) != 0) refuse_with(errno);
-  if (size > limit) refuse_file(fmt::format("the file is larger than {} KiB", limit / 1024));
+  if (size > limit) refuse(fmt::format("the file is larger than {} KiB", limit / 1024));
   text.resize(size);
   return text;
 }

@@ -5,17 +5,13 @@
 #include <fmt/format.h>
 
 #include "config/text.hpp"
-#include "simba/core/error.hpp"
+#include "core/text.hpp"
 
 namespace simba::config {
 namespace {
 
 constexpr std::string_view jdbc = "jdbc:";
 constexpr std::size_t longest_url = 16'384;
-
-[[noreturn]] void refuse_url(const std::string& message) {
-  throw Error{ErrorKind::configuration, message};
-}
 
 bool is_alphanumeric(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
@@ -43,10 +39,10 @@ std::string decoded(std::string_view text) {
     const int high = i + 2 < text.size() ? hex_digit(text[i + 1]) : -1;
     const int low = i + 2 < text.size() ? hex_digit(text[i + 2]) : -1;
     if (high < 0 || low < 0) {
-      refuse_url("% must be followed by two hexadecimal digits; write %25 for a literal %");
+      refuse("% must be followed by two hexadecimal digits; write %25 for a literal %");
     }
     const int byte = high * 16 + low;
-    if (byte == 0) refuse_url("%00 is not allowed");
+    if (byte == 0) refuse("%00 is not allowed");
     result.push_back(static_cast<char>(byte));
     i += 2;
   }
@@ -73,11 +69,11 @@ std::vector<Parameter> parse_parameters(std::string_view text) {
       return is_alphanumeric(c) || c == '-' || c == '_' || c == '.';
     });
     if (!plain || equals == std::string_view::npos) {
-      refuse_url("? must be followed by parameters, for example ?ttl=10s&transition=6s");
+      refuse("? must be followed by parameters, for example ?ttl=10s&transition=6s");
     }
     const auto twice = [&](const Parameter& other) { return other.name == name; };
     if (std::any_of(parameters.begin(), parameters.end(), twice)) {
-      refuse_url(fmt::format("duplicate parameter \"{}\"", name));
+      refuse(fmt::format("duplicate parameter \"{}\"", name));
     }
     parameters.push_back({std::string{name}, decoded(part.substr(equals + 1))});
   }
@@ -85,7 +81,7 @@ std::vector<Parameter> parse_parameters(std::string_view text) {
 }
 
 [[noreturn]] void refuse_stray_character() {
-  refuse_url(
+  refuse(
       "in a user, a password or a value, the characters / ? # @ % : must be written as %2F %3F "
       "%23 %40 %25 %3A");
 }
@@ -113,8 +109,8 @@ void parse_authority(std::string_view text, Url& url) {
 
 void parse_after_hosts_scheme(std::string_view rest, Url& url) {
   if (!rest.starts_with("//")) {
-    refuse_url(fmt::format("{}: must be followed by two slashes and a host, for example {}://host",
-                           url.scheme, url.scheme));
+    refuse(fmt::format("{}: must be followed by two slashes and a host, for example {}://host",
+                       url.scheme, url.scheme));
   }
   rest.remove_prefix(2);
   const std::size_t end = std::min(rest.find_first_of("/?"), rest.size());
@@ -135,9 +131,8 @@ void parse_after_path_scheme(std::string_view rest, Url& url) {
   if (rest.starts_with("//")) {
     rest.remove_prefix(2);
     if (!rest.empty() && rest.front() != '/' && rest.front() != '?') {
-      refuse_url(
-          fmt::format("a {}: URL has no host; write {}:PATH, or {}:///PATH for an absolute path",
-                      url.scheme, url.scheme, url.scheme));
+      refuse(fmt::format("a {}: URL has no host; write {}:PATH, or {}:///PATH for an absolute path",
+                         url.scheme, url.scheme, url.scheme));
     }
   }
   const std::size_t question = std::min(rest.find('?'), rest.size());
@@ -166,9 +161,9 @@ std::optional<std::string> scheme_of(std::string_view text) {
 }
 
 Url parse_url(std::string_view text, UrlForm form) {
-  if (text.size() > longest_url) refuse_url("the URL is longer than 16 KiB");
+  if (text.size() > longest_url) refuse("the URL is longer than 16 KiB");
   const auto scheme = scheme_of(text);
-  if (!scheme) refuse_url("no scheme; for example sqlite:PATH or redis://host");
+  if (!scheme) refuse("no scheme; for example sqlite:PATH or redis://host");
   Url url;
   url.scheme = *scheme;
   url.form = form;
@@ -181,36 +176,23 @@ Url parse_url(std::string_view text, UrlForm form) {
   return url;
 }
 
-std::string percent_encoded(std::string_view text) {
-  std::string result;
-  for (const char c : text) {
-    if (is_alphanumeric(c) || c == '-' || c == '_' || c == '.' || c == '~' || c == '$') {
-      result.push_back(c);
-    } else {
-      result += fmt::format("%{:02X}", static_cast<unsigned char>(c));
-    }
-  }
-  return result;
-}
-
 std::string to_text(const Url& url) {
   if (url.form == UrlForm::path) {
     const std::string path = shown(url.path);
     return fmt::format("{}:{}", url.scheme, path.substr(1, path.size() - 2));
   }
   std::string text = url.scheme + "://";
-  if (!url.user.empty()) text += percent_encoded(url.user);
+  if (!url.user.empty()) text += detail::percent_encoded(url.user);
   if (!url.password.empty()) text += ":***";
   if (!url.user.empty() || !url.password.empty()) text += '@';
   std::string hosts;
   for (const HostPort& host : url.hosts) {
     if (!hosts.empty()) hosts += ',';
-    const bool ipv6 = host.host.find(':') != std::string::npos;
-    hosts += ipv6 ? fmt::format("[{}]", host.host) : percent_encoded(host.host);
+    hosts += detail::host_text(detail::percent_encoded(host.host, "-._~:"));
     if (host.port) hosts += fmt::format(":{}", *host.port);
   }
   text += hosts;
-  for (const std::string& step : url.steps) text += "/" + percent_encoded(step);
+  for (const std::string& step : url.steps) text += "/" + detail::percent_encoded(step);
   return text;
 }
 

@@ -46,7 +46,4 @@ Url parse_url(std::string_view text, UrlForm form);
 /// For messages: without password and parameters.
 std::string to_text(const Url& url);
 
-/// With a percent sign and digits for all that has a meaning in URLs or does not print.
-std::string percent_encoded(std::string_view text);
-
 }  // namespace simba::config

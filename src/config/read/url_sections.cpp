@@ -3,7 +3,8 @@
 #include <fmt/format.h>
 
 #include "config/stores/stores.hpp"
-#include "simba/core/error.hpp"
+#include "config/text.hpp"
+#include "core/text.hpp"
 
 namespace simba::config {
 
@@ -24,8 +25,7 @@ std::vector<Parameter> read_database_url(const Url& url, std::uint16_t usual_por
   std::vector<Parameter> parameters;
   read_user(url, parameters);
   if (url.hosts.size() > 1) {
-    throw Error{ErrorKind::configuration,
-                fmt::format("{}:// takes one host (got {})", url.scheme, url.hosts.size())};
+    refuse(fmt::format("{}:// takes one host (got {})", url.scheme, url.hosts.size()));
   }
   for (const auto& host : url.hosts) {
     parameters.push_back({"host", host.host});
@@ -33,17 +33,15 @@ std::vector<Parameter> read_database_url(const Url& url, std::uint16_t usual_por
   }
   read_port(url, "host", usual_port, parameters);
   if (url.steps.size() > 1) {
-    throw Error{
-        ErrorKind::configuration,
-        fmt::format("the path of a {}:// URL must be the name of the database, for example /app",
-                    url.scheme)};
+    refuse(fmt::format("the path of a {}:// URL must be the name of the database, for example /app",
+                       url.scheme));
   }
   if (!url.steps.empty()) parameters.push_back({"database", url.steps.front()});
   return parameters;
 }
 
 std::string user_part(std::string_view user) {
-  return user.empty() ? std::string{} : percent_encoded(user) + "@";
+  return user.empty() ? std::string{} : detail::percent_encoded(user) + "@";
 }
 
 }  // namespace simba::config

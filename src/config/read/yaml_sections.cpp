@@ -5,14 +5,9 @@
 #include "config/read/sections.hpp"
 #include "config/read/yaml_tree.hpp"
 #include "config/text.hpp"
-#include "simba/core/error.hpp"
 
 namespace simba::config {
 namespace {
-
-[[noreturn]] void refuse_section(std::string_view origin, std::string_view message) {
-  throw Error{ErrorKind::configuration, fmt::format("{}: {}", origin, message)};
-}
 
 std::string origin_of(std::string_view name, const YamlEntry& entry, std::string_view path) {
   // A key may hold anything, as the text of a file that is not a configuration.
@@ -30,8 +25,8 @@ void check_no_key_twice(const YamlNode& map, std::string_view name, std::string_
       std::adjacent_find(entries.begin(), entries.end(),
                          [](const auto* one, const auto* other) { return one->key == other->key; });
   if (twice == entries.end()) return;
-  refuse_section(origin_of(name, **std::next(twice), path),
-                 fmt::format("duplicate key, first on line {}", (*twice)->line));
+  refuse(origin_of(name, **std::next(twice), path),
+         fmt::format("duplicate key, first on line {}", (*twice)->line));
 }
 
 /// Sets the value, or the problem with it.
@@ -81,9 +76,8 @@ Section read_section(const YamlEntry& entry, std::string_view name) {
   const YamlNode& map = entry.value;
   if (map.kind == YamlNode::Kind::nothing) return section;
   if (map.kind != YamlNode::Kind::map) {
-    refuse_section(
-        section.origin,
-        fmt::format("expected a map with the keys of the store, found {}", to_string(map.kind)));
+    refuse(section.origin,
+           fmt::format("expected a map with the keys of the store, found {}", to_string(map.kind)));
   }
   const std::string path = fmt::format("simba.{}.", entry.key);
   check_no_key_twice(map, name, path);
@@ -102,38 +96,36 @@ Section read_section(const YamlEntry& entry, std::string_view name) {
 
 const YamlEntry& find_simba(const YamlNode& root, std::string_view name) {
   if (root.kind == YamlNode::Kind::nothing) {
-    refuse_section(name,
-                   "the file is empty; add the key \"simba\" and a store under it, for example "
-                   "simba: {sqlite: {path: /var/lib/app/simba.db}}");
+    refuse(name,
+           "the file is empty; add the key \"simba\" and a store under it, for example "
+           "simba: {sqlite: {path: /var/lib/app/simba.db}}");
   }
   if (root.kind != YamlNode::Kind::map) {
-    refuse_section(
-        fmt::format("{}:{}", name, root.line),
-        fmt::format("expected a map with the key \"simba\", found {}", to_string(root.kind)));
+    refuse(fmt::format("{}:{}", name, root.line),
+           fmt::format("expected a map with the key \"simba\", found {}", to_string(root.kind)));
   }
   const YamlEntry* simba = nullptr;
   for (const YamlEntry& entry : root.entries) {
     if (entry.key.starts_with("simba.")) {
-      refuse_section(origin_of(name, entry, ""),
-                     "keys with dots are not supported; write each part on its own line");
+      refuse(origin_of(name, entry, ""),
+             "keys with dots are not supported; write each part on its own line");
     }
     if (entry.key != "simba") continue;
     if (simba != nullptr) {
-      refuse_section(origin_of(name, entry, ""),
-                     fmt::format("duplicate key, first on line {}", simba->line));
+      refuse(origin_of(name, entry, ""),
+             fmt::format("duplicate key, first on line {}", simba->line));
     }
     simba = &entry;
   }
   if (simba != nullptr) return *simba;
   for (const YamlEntry& entry : root.entries) {
     if (nearest(entry.key, {"simba"})) {
-      refuse_section(origin_of(name, entry, ""), "unknown key; did you mean \"simba\"?");
+      refuse(origin_of(name, entry, ""), "unknown key; did you mean \"simba\"?");
     }
   }
-  refuse_section(
-      name,
-      "missing key \"simba\"; configure the store under it, for example simba: {sqlite: {path: "
-      "/var/lib/app/simba.db}}");
+  refuse(name,
+         "missing key \"simba\"; configure the store under it, for example simba: {sqlite: {path: "
+         "/var/lib/app/simba.db}}");
 }
 
 }  // namespace
@@ -144,9 +136,9 @@ Sections read_yaml(std::string_view text, std::string_view name) {
   Sections result;
   if (simba.value.kind == YamlNode::Kind::nothing) return result;
   if (simba.value.kind != YamlNode::Kind::map) {
-    refuse_section(origin_of(name, simba, ""),
-                   fmt::format("expected a map with a section for each store, found {}",
-                               to_string(simba.value.kind)));
+    refuse(origin_of(name, simba, ""),
+           fmt::format("expected a map with a section for each store, found {}",
+                       to_string(simba.value.kind)));
   }
   check_no_key_twice(simba.value, name, "simba.");
   std::vector<std::string> known = section_names();
@@ -154,7 +146,7 @@ Sections read_yaml(std::string_view text, std::string_view name) {
   for (const YamlEntry& entry : simba.value.entries) {
     const std::string origin = origin_of(name, entry, "simba.");
     if (std::find(known.begin(), known.end(), entry.key) == known.end()) {
-      refuse_section(origin, "unknown key" + suggestion(entry.key, known));
+      refuse(origin, "unknown key" + suggestion(entry.key, known));
     }
     if (entry.key == "enabled") {
       result.enabled = read_setting(entry, name, "simba.");

@@ -2,6 +2,7 @@
 
 #include "config/keys/common_keys.hpp"
 #include "config/stores/stores.hpp"
+#include "config/text.hpp"
 #include "simba/core/error.hpp"
 #include "simba/memory/memory_factory.hpp"
 
@@ -44,8 +45,7 @@ std::unique_ptr<StoreOptions> make_memory_options() { return std::make_unique<Me
 
 std::vector<Parameter> read_memory_url(const Url& url) {
   if (!url.path.empty()) {
-    throw Error{ErrorKind::configuration,
-                "memory: may be followed by parameters only, for example ?ttl=10s"};
+    refuse("memory: may be followed by parameters only, for example ?ttl=10s");
   }
   return {};
 }

@@ -1,16 +1,17 @@
-#include <utility>
-
 #include <fmt/format.h>
 
 #include "config/keys/common_keys.hpp"
 #include "config/stores/stores.hpp"
+#include "core/text.hpp"
 #include "simba/mysql/mysql_admin.hpp"
 #include "simba/mysql/mysql_factory.hpp"
 
 namespace simba::config {
 namespace {
 
-class MySqlStoreOptions final : public StoreOptions {
+class MySqlStoreOptions final
+    : public OptionsOf<mysql::MySqlOptions, mysql::make_mysql_store, mysql::make_mysql_factory,
+                       mysql::make_mysql_admin> {
  public:
   MySqlStoreOptions() {
     keys_.host({.name = "host", .meaning = "host name or address of the server"}, options_.host);
@@ -23,46 +24,24 @@ class MySqlStoreOptions final : public StoreOptions {
                 .meaning = "needs SELECT, INSERT and UPDATE on table `simba_mutex`",
                 .fallback = "none; required"},
                options_.user);
-    keys_.secret({.name = "password", .meaning = "never sent in clear text"}, options_.password);
+    keys_.secret({.name = "password",
+                  .meaning = "of the user; sent itself only to a server that is verified or on a "
+                             "Unix socket"},
+                 options_.password);
     keys_.text(
         {.name = "database", .meaning = "that contains the table", .fallback = "none; required"},
         options_.database);
-    keys_.integer({.name = "hint-connections",
-                   .meaning = "for how many mutexes at a time a connection waits inside the "
-                              "server, so that a release reaches the waiter immediately"},
-                  options_.hint_connections, 0, 64);
     bind_tls(keys_, options_.tls);
     bind_sql(keys_, options_.sql);
   }
 
   std::string description() const override {
-    const std::string place = options_.unix_socket.empty() ? to_text(options_.host, options_.port)
-                                                           : percent_encoded(options_.unix_socket);
+    const std::string place = options_.unix_socket.empty()
+                                  ? detail::host_text(options_.host, options_.port)
+                                  : detail::percent_encoded(options_.unix_socket);
     return fmt::format("mysql://{}{}/{}", user_part(options_.user), place,
-                       percent_encoded(options_.database));
+                       detail::percent_encoded(options_.database));
   }
-
-  engine::ContentionPlan plan() const override {
-    return engine::ContentionPlan{options_.sql.contention};
-  }
-  std::shared_ptr<engine::LeaseStore> make_store() const override {
-    return mysql::make_mysql_store(options_, idle_runtime());
-  }
-
-  std::unique_ptr<MutexServiceFactory> make_factory(
-      std::shared_ptr<const Runtime> runtime) const override {
-    auto options = options_;
-    options.sql.runtime = std::move(runtime);
-    return mysql::make_mysql_factory(std::move(options));
-  }
-
-  std::unique_ptr<engine::StoreAdmin> make_admin(
-      std::shared_ptr<const Runtime> runtime) const override {
-    return mysql::make_mysql_admin(options_, std::move(runtime));
-  }
-
- private:
-  mysql::MySqlOptions options_;
 };
 
 }  // namespace

@@ -1,9 +1,8 @@
-#include <utility>
-
 #include <fmt/format.h>
 
 #include "config/keys/common_keys.hpp"
 #include "config/stores/stores.hpp"
+#include "core/text.hpp"
 #include "simba/postgresql/postgresql_admin.hpp"
 #include "simba/postgresql/postgresql_factory.hpp"
 
@@ -12,14 +11,18 @@ namespace {
 
 using postgresql::Listen;
 
-class PostgreSqlStoreOptions final : public StoreOptions {
+class PostgreSqlStoreOptions final
+    : public OptionsOf<postgresql::PostgreSqlOptions, postgresql::make_postgresql_store,
+                       postgresql::make_postgresql_factory, postgresql::make_postgresql_admin> {
  public:
   PostgreSqlStoreOptions() {
     keys_.host(
         {.name = "host",
-         .meaning = "host name or address of the server, or the directory of its Unix socket"},
+         .meaning = "host name or address of the server, or the directory of its Unix socket; of "
+                    "several, separated by commas, the first that accepts writes"},
         options_.host);
-    keys_.integer({.name = "port", .meaning = "of the server"}, options_.port, 1, 65'535);
+    keys_.integer({.name = "port", .meaning = "of hosts given without a port"}, options_.port, 1,
+                  65'535);
     keys_.text({.name = "user",
                 .meaning = "needs SELECT, INSERT and UPDATE on table `simba_mutex`",
                 .fallback = "the name of the operating system user"},
@@ -42,34 +45,15 @@ class PostgreSqlStoreOptions final : public StoreOptions {
 
   std::string description() const override {
     const bool socket = options_.host.starts_with('/');
-    const std::string place =
-        socket ? percent_encoded(options_.host) : to_text(options_.host, options_.port);
-    const std::string database =
-        options_.database.empty() ? std::string{} : "/" + percent_encoded(options_.database);
+    const bool several = options_.host.find(',') != std::string::npos;
+    const std::string place = socket    ? detail::percent_encoded(options_.host)
+                              : several ? options_.host
+                                        : detail::host_text(options_.host, options_.port);
+    const std::string database = options_.database.empty()
+                                     ? std::string{}
+                                     : "/" + detail::percent_encoded(options_.database);
     return fmt::format("postgresql://{}{}{}", user_part(options_.user), place, database);
   }
-
-  engine::ContentionPlan plan() const override {
-    return engine::ContentionPlan{options_.sql.contention};
-  }
-  std::shared_ptr<engine::LeaseStore> make_store() const override {
-    return postgresql::make_postgresql_store(options_, idle_runtime());
-  }
-
-  std::unique_ptr<MutexServiceFactory> make_factory(
-      std::shared_ptr<const Runtime> runtime) const override {
-    auto options = options_;
-    options.sql.runtime = std::move(runtime);
-    return postgresql::make_postgresql_factory(std::move(options));
-  }
-
-  std::unique_ptr<engine::StoreAdmin> make_admin(
-      std::shared_ptr<const Runtime> runtime) const override {
-    return postgresql::make_postgresql_admin(options_, std::move(runtime));
-  }
-
- private:
-  postgresql::PostgreSqlOptions options_;
 };
 
 }  // namespace
@@ -78,6 +62,19 @@ std::unique_ptr<StoreOptions> make_postgresql_options() {
   return std::make_unique<PostgreSqlStoreOptions>();
 }
 
-std::vector<Parameter> read_postgresql_url(const Url& url) { return read_database_url(url, 5432); }
+std::vector<Parameter> read_postgresql_url(const Url& url) {
+  constexpr std::uint16_t usual_port = 5432;
+  if (url.hosts.size() < 2) return read_database_url(url, usual_port);
+  Url rest = url;
+  rest.hosts.clear();
+  auto parameters = read_database_url(rest, usual_port);
+  std::string hosts;
+  for (const HostPort& host : url.hosts) {
+    if (!hosts.empty()) hosts += ',';
+    hosts += host.port ? detail::host_text(host.host, *host.port) : host.host;
+  }
+  parameters.push_back({"host", hosts});
+  return parameters;
+}
 
 }  // namespace simba::config

@@ -1,10 +1,11 @@
 #include <limits>
-#include <utility>
 
 #include <fmt/format.h>
 
 #include "config/keys/common_keys.hpp"
 #include "config/stores/stores.hpp"
+#include "config/text.hpp"
+#include "core/text.hpp"
 #include "simba/core/error.hpp"
 #include "simba/redis/redis_admin.hpp"
 #include "simba/redis/redis_factory.hpp"
@@ -17,7 +18,9 @@ using redis::Topology;
 constexpr std::uint16_t server_port = 6379;
 constexpr std::uint16_t sentinel_port = 26379;
 
-class RedisStoreOptions final : public StoreOptions {
+class RedisStoreOptions final
+    : public OptionsOf<redis::RedisOptions, redis::make_redis_store, redis::make_redis_factory,
+                       redis::make_redis_admin> {
  public:
   RedisStoreOptions() {
     keys_.choice<Topology>(
@@ -53,6 +56,11 @@ class RedisStoreOptions final : public StoreOptions {
                options_.sentinel_user);
     keys_.secret({.name = "sentinel-password", .meaning = "of the sentinels' user"},
                  options_.sentinel_password);
+    keys_.text({.name = "permitted-hosts",
+                .meaning = "hosts, separated by commas, that sentinels and cluster nodes may refer "
+                           "to; `*` stands for any characters",
+                .fallback = "any"},
+               permitted_hosts_);
     keys_.integer(
         {.name = "wait-replicas",
          .meaning =
@@ -60,6 +68,11 @@ class RedisStoreOptions final : public StoreOptions {
         options_.wait_replicas, 0, 1'000);
     keys_.duration({.name = "wait-timeout", .meaning = "how long the replicas may take to confirm"},
                    options_.wait_timeout);
+    keys_.duration({.name = "token-retention",
+                    .meaning = "how long after its last lease a mutex keeps its newest fencing "
+                               "token: the largest step back of the server's clock that tokens "
+                               "survive"},
+                   options_.token_retention);
     keys_.duration({.name = "connect-timeout",
                     .meaning = "how long name resolution, connecting and login may take together"},
                    options_.connect_timeout);
@@ -76,32 +89,14 @@ class RedisStoreOptions final : public StoreOptions {
     const redis::RedisOptions options = complete();
     const std::string user = user_part(options.user);
     if (!unix_socket_.empty()) return fmt::format("redis+unix://{}{}", user, unix_socket_);
-    std::string text = options.tls.mode == TlsMode::off ? "redis" : "rediss";
+    std::string text = uses_tls(options.tls.mode) ? "rediss" : "redis";
     if (options.topology == Topology::sentinel) text += "+sentinel";
     if (options.topology == Topology::cluster) text += "+cluster";
     text += "://" + user + to_text(hosts_or_default(), default_port());
-    if (options.topology == Topology::sentinel) text += "/" + percent_encoded(options.master_name);
+    if (options.topology == Topology::sentinel)
+      text += "/" + detail::percent_encoded(options.master_name);
     if (options.database != 0) text += fmt::format("/{}", options.database);
     return text;
-  }
-
-  engine::ContentionPlan plan() const override {
-    return engine::ContentionPlan{options_.contention};
-  }
-  std::shared_ptr<engine::LeaseStore> make_store() const override {
-    return redis::make_redis_store(complete(), idle_runtime());
-  }
-
-  std::unique_ptr<MutexServiceFactory> make_factory(
-      std::shared_ptr<const Runtime> runtime) const override {
-    auto options = complete();
-    options.runtime = std::move(runtime);
-    return redis::make_redis_factory(std::move(options));
-  }
-
-  std::unique_ptr<engine::StoreAdmin> make_admin(
-      std::shared_ptr<const Runtime> runtime) const override {
-    return redis::make_redis_admin(complete(), std::move(runtime));
   }
 
  private:
@@ -113,9 +108,14 @@ class RedisStoreOptions final : public StoreOptions {
     return hosts_.empty() ? std::vector{HostPort{.host = "127.0.0.1"}} : hosts_;
   }
 
-  redis::RedisOptions complete() const {
+  redis::RedisOptions complete() const override {
     redis::RedisOptions options = options_;
     options.endpoints.clear();
+    for (std::string_view rest = permitted_hosts_; !rest.empty();) {
+      const auto comma = rest.find(',');
+      options.permitted_hosts.emplace_back(rest.substr(0, comma));
+      rest.remove_prefix(comma == std::string_view::npos ? rest.size() : comma + 1);
+    }
     if (!unix_socket_.empty()) {
       if (!hosts_.empty()) {
         throw InvalidArgumentError{"hosts and unix-socket are both set; remove one of them"};
@@ -129,16 +129,12 @@ class RedisStoreOptions final : public StoreOptions {
     return options;
   }
 
-  // `endpoints` is made of the three below.
-  redis::RedisOptions options_;
+  // `endpoints` is made of the three below, `permitted_hosts` of the last.
   std::vector<HostPort> hosts_;
   std::optional<std::uint16_t> port_;
   std::string unix_socket_;
+  std::string permitted_hosts_;
 };
-
-[[noreturn]] void refuse(const std::string& message) {
-  throw Error{ErrorKind::configuration, message};
-}
 
 void read_steps(const Url& url, std::string_view topology, std::vector<Parameter>& parameters) {
   std::vector<std::string> steps = url.steps;
@@ -195,8 +191,7 @@ std::vector<Parameter> read_redis_url(const Url& url) {
   std::string hosts;
   for (const HostPort& host : url.hosts) {
     if (!hosts.empty()) hosts += ',';
-    const bool ipv6 = host.host.find(':') != std::string::npos;
-    hosts += ipv6 ? fmt::format("[{}]", host.host) : host.host;
+    hosts += detail::host_text(host.host);
     if (host.port) hosts += fmt::format(":{}", *host.port);
   }
   if (!hosts.empty()) parameters.push_back({"hosts", hosts});

@@ -1,15 +1,15 @@
-#include <utility>
-
 #include "config/keys/common_keys.hpp"
 #include "config/stores/stores.hpp"
-#include "simba/core/error.hpp"
+#include "config/text.hpp"
 #include "simba/sqlite/sqlite_admin.hpp"
 #include "simba/sqlite/sqlite_factory.hpp"
 
 namespace simba::config {
 namespace {
 
-class SqliteStoreOptions final : public StoreOptions {
+class SqliteStoreOptions final
+    : public OptionsOf<sqlite::SqliteOptions, sqlite::make_sqlite_store,
+                       sqlite::make_sqlite_factory, sqlite::make_sqlite_admin> {
  public:
   SqliteStoreOptions() {
     keys_.path({.name = "path",
@@ -23,36 +23,32 @@ class SqliteStoreOptions final : public StoreOptions {
         options_.child_processes,
         {{"ignore", sqlite::ChildProcesses::ignore},
          {"keep-lock", sqlite::ChildProcesses::keep_lock}});
+    keys_.choice<sqlite::FileMode>(
+        {.name = "mode",
+         .meaning = "who may use a database that is created, and is trusted with one that exists: "
+                    "`0660` for sharing it within the group of its directory"},
+        options_.mode, {{"0600", sqlite::FileMode::owner}, {"0660", sqlite::FileMode::group}});
+    keys_.choice<sqlite::FileSystem>(
+        {.name = "file-system",
+         .meaning = "`any`: also on network file systems and FUSE, whose locks may not reach every "
+                    "process"},
+        options_.file_system,
+        {{"local", sqlite::FileSystem::local}, {"any", sqlite::FileSystem::any}});
     bind_sql(keys_, options_.sql);
   }
 
   std::string description() const override { return "sqlite:" + options_.path.string(); }
-  engine::ContentionPlan plan() const override {
-    return engine::ContentionPlan{options_.sql.contention};
-  }
-  std::shared_ptr<engine::LeaseStore> make_store() const override {
-    if (options_.path.empty()) {
-      throw Error{ErrorKind::configuration,
-                  "missing path; set it in the URL, for example sqlite:/var/lib/app/simba.db, or "
-                  "by the key path"};
-    }
-    return sqlite::make_sqlite_store(options_, idle_runtime());
-  }
-
-  std::unique_ptr<MutexServiceFactory> make_factory(
-      std::shared_ptr<const Runtime> runtime) const override {
-    auto options = options_;
-    options.sql.runtime = std::move(runtime);
-    return sqlite::make_sqlite_factory(std::move(options));
-  }
-
-  std::unique_ptr<engine::StoreAdmin> make_admin(
-      std::shared_ptr<const Runtime> runtime) const override {
-    return sqlite::make_sqlite_admin(options_, std::move(runtime));
-  }
 
  private:
-  sqlite::SqliteOptions options_;
+  sqlite::SqliteOptions complete() const override {
+    if (options_.path.empty()) {
+      refuse(
+          "missing path; set it in the URL, for example sqlite:/var/lib/app/simba.db, or by the "
+          "key "
+          "path");
+    }
+    return options_;
+  }
 };
 
 }  // namespace

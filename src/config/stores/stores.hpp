@@ -4,6 +4,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "config/read/url.hpp"
@@ -29,6 +30,45 @@ std::vector<Parameter> read_redis_url(const Url& url);
 
 std::unique_ptr<StoreOptions> make_zookeeper_options();
 std::vector<Parameter> read_zookeeper_url(const Url& url);
+
+/// What is alike in the options of all stores that other processes see: a store, a factory and an
+/// admin, each made of `complete()`.
+template <class Options, auto& store_of, auto& factory_of, auto& admin_of>
+class OptionsOf : public StoreOptions {
+ public:
+  engine::ContentionPlan plan() const override {
+    return engine::ContentionPlan{common(options_).contention};
+  }
+  std::shared_ptr<engine::LeaseStore> make_store() const override {
+    return store_of(complete(), idle_runtime());
+  }
+  std::unique_ptr<MutexServiceFactory> make_factory(
+      std::shared_ptr<const Runtime> runtime) const override {
+    Options options = complete();
+    common(options).runtime = std::move(runtime);
+    return factory_of(std::move(options));
+  }
+  std::unique_ptr<engine::StoreAdmin> make_admin(
+      std::shared_ptr<const Runtime> runtime) const override {
+    return admin_of(complete(), std::move(runtime));
+  }
+
+ protected:
+  /// The options with what is derived from several keys.
+  virtual Options complete() const { return options_; }
+
+  Options options_;
+
+ private:
+  /// What has contention and runtime in it.
+  static auto& common(auto& options) noexcept {
+    if constexpr (requires { options.sql; }) {
+      return options.sql;
+    } else {
+      return options;
+    }
+  }
+};
 
 /// What URLs of one server and one database have in common. `usual_port`: of a host without one.
 std::vector<Parameter> read_database_url(const Url& url, std::uint16_t usual_port);

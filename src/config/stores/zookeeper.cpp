@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <utility>
 
 #include <fmt/format.h>
 
@@ -17,7 +16,9 @@ using zookeeper::OnDisconnect;
 
 constexpr std::uint16_t usual_port = 2181;
 
-class ZooKeeperStoreOptions final : public StoreOptions {
+class ZooKeeperStoreOptions final
+    : public OptionsOf<zookeeper::ZooKeeperOptions, zookeeper::make_zookeeper_store,
+                       zookeeper::make_zookeeper_factory, zookeeper::make_zookeeper_admin> {
  public:
   ZooKeeperStoreOptions() {
     keys_.text(
@@ -51,7 +52,10 @@ class ZooKeeperStoreOptions final : public StoreOptions {
                options_.digest_user);
     keys_.secret({.name = "password", .meaning = "of the user", .field = "digest_password"},
                  options_.digest_password);
-    keys_.choice<NodeAcl>({.name = "acl", .meaning = "the ACL of the nodes that Simba creates"},
+    keys_.choice<NodeAcl>({.name = "acl",
+                           .meaning = "the ACL of the nodes that Simba creates: for everyone, or "
+                                      "only for clients with the same user and password",
+                           .fallback = "creator if `user` is set, otherwise open"},
                           options_.acl,
                           {{"open", NodeAcl::open},
                            {"creator", NodeAcl::creator},
@@ -68,25 +72,10 @@ class ZooKeeperStoreOptions final : public StoreOptions {
   engine::ContentionPlan plan() const override {
     return engine::ContentionPlan{zookeeper::contention_of(options_)};
   }
-  std::shared_ptr<engine::LeaseStore> make_store() const override {
-    return zookeeper::make_zookeeper_store(complete(), idle_runtime());
-  }
-
-  std::unique_ptr<MutexServiceFactory> make_factory(
-      std::shared_ptr<const Runtime> runtime) const override {
-    auto options = complete();
-    options.runtime = std::move(runtime);
-    return zookeeper::make_zookeeper_factory(std::move(options));
-  }
-
-  std::unique_ptr<engine::StoreAdmin> make_admin(
-      std::shared_ptr<const Runtime> runtime) const override {
-    return zookeeper::make_zookeeper_admin(complete(), std::move(runtime));
-  }
 
  private:
   /// ZooKeeper's library wants a port after each host.
-  zookeeper::ZooKeeperOptions complete() const {
+  zookeeper::ZooKeeperOptions complete() const override {
     auto options = options_;
     const std::string_view text = options_.connect_string;
     const std::size_t slash = std::min(text.find('/'), text.size());
@@ -98,8 +87,6 @@ class ZooKeeperStoreOptions final : public StoreOptions {
     }
     return options;
   }
-
-  zookeeper::ZooKeeperOptions options_;
 };
 
 }  // namespace

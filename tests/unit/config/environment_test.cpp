@@ -47,8 +47,9 @@ TEST(ConfigurationFromEnvironment, FillsInWhatTheUrlDoesNotName) {
   EXPECT_EQ(configuration.plan().ttl, 7s);
   EXPECT_EQ(configuration.description(), "redis://app@h:6379");
   EXPECT_FALSE(configuration.enabled());
-  EXPECT_EQ(refusal_of_url("zookeeper://u@h", Environment{{{"SIMBA_ZOOKEEPER_PASSWORD", "x"}}}),
-            "");
+  EXPECT_EQ(
+      refusal_of_url("zookeeper://u@localhost", Environment{{{"SIMBA_ZOOKEEPER_PASSWORD", "x"}}}),
+      "");
 }
 
 TEST(ConfigurationFromEnvironment, NeverReplacesWhatTheUrlNames) {
@@ -118,7 +119,7 @@ TEST(ConfigurationFromEnvironment, NeverReplacesALeaseThatTheUrlNames) {
 
 TEST(ConfigurationFromEnvironment, ReadsNoSecretThatDoesNotCount) {
   const Environment environment{{{"SIMBA_ZOOKEEPER_PASSWORD_FILE", "/no/such/file"}}};
-  EXPECT_EQ(refusal_of_url("zookeeper://u:pw@h", environment), "");
+  EXPECT_EQ(refusal_of_url("zookeeper://u:pw@localhost", environment), "");
   EXPECT_THAT(refusal_of_url("zookeeper://u@h", environment), HasSubstr("no such file"));
   EXPECT_EQ(refusal_of_yaml("simba: {zookeeper: {user: u, password-file: /no/such/file}}",
                             Environment{{{"SIMBA_ZOOKEEPER_PASSWORD", "pw"}}}),
@@ -248,7 +249,7 @@ TEST(ConfigurationFromEnvironment, LeavesWhatKubernetesSetsForServices) {
 
 TEST(ConfigurationFromEnvironment, HoldsPasswords) {
   const Environment environment{{{"DB_PASSWORD", "hunter2"}}};
-  const std::string url = "zookeeper://u@h?password-env=";
+  const std::string url = "zookeeper://u@localhost?password-env=";
   EXPECT_EQ(refusal_of_url(url + "DB_PASSWORD", environment), "");
   EXPECT_THAT(
       refusal_of_url(url + "DB_PASSWROD", environment),

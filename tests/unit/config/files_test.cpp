@@ -64,13 +64,29 @@ TEST_F(ConfigurationFiles, AreRefusedWhereTheyCanNotBeRead) {
 TEST_F(ConfigurationFiles, HoldPasswords) {
   const auto path = write("password", "hunter2\n");
   // Without a password the user alone would be refused.
-  EXPECT_EQ(refusal_of_url("zookeeper://u@h?password-file=" + path), "");
+  EXPECT_EQ(refusal_of_url("zookeeper://u@localhost?password-file=" + path), "");
   EXPECT_THAT(refusal_of_url("zookeeper://u@h?password-file=" + path + "x"),
               HasSubstr("parameter \"password-file\": cannot read the file: no such file"));
   EXPECT_THAT(refusal_of_url("zookeeper://u@h?password-file=" + write("empty", "\n")),
               HasSubstr("must be set together"));
   EXPECT_THAT(refusal_of_url("redis://u@h?password-file=" + write("nul", std::string(3, '\0'))),
               HasSubstr("NUL"));
+}
+
+TEST_F(ConfigurationFiles, ThatOthersCanReadAreWarnedOfWhereTheyHoldPasswords) {
+  const auto path = write("password", "hunter2\n");
+  const auto warning = [&](unsigned mode) {
+    std::filesystem::permissions(path, std::filesystem::perms{mode});
+    const auto values = Configuration::from_url("redis://u@h?password-file=" + path).values();
+    for (const SetValue& value : values) {
+      if (value.key == "password") return value.warning;
+    }
+    return std::string{"no password"};
+  };
+  EXPECT_EQ(warning(0644),
+            "every user of this host can read the file (mode 0644); run chmod o-rwx on it");
+  EXPECT_EQ(warning(0640), "");
+  EXPECT_EQ(warning(0600), "");
 }
 
 TEST_F(ConfigurationFiles, MustNotGiveAPasswordTwice) {

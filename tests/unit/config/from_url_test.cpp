@@ -21,12 +21,14 @@ TEST(ConfigurationFromUrl, KnowsTheSchemesOfAllStores) {
   EXPECT_EQ(description_of("memory://"), "memory:");
   EXPECT_EQ(description_of("sqlite:a/b.db"), "sqlite:a/b.db");
   EXPECT_EQ(description_of("sqlite:///var/a%20b.db"), "sqlite:/var/a b.db");
-  EXPECT_EQ(description_of("mysql://app:pw@db/app"), "mysql://app@db:3306/app");
+  EXPECT_EQ(description_of("mysql://app:pw@db/app?tls=off"), "mysql://app@db:3306/app");
   EXPECT_EQ(description_of("mariadb://app@db:3307/app"), "mysql://app@db:3307/app");
   EXPECT_EQ(description_of("mysql://app@/app?unix-socket=/run/my.sock"),
             "mysql://app@%2Frun%2Fmy.sock/app");
   EXPECT_EQ(description_of("postgresql://app@[::1]/app"), "postgresql://app@[::1]:5432/app");
   EXPECT_EQ(description_of("postgres://db"), "postgresql://db:5432");
+  EXPECT_EQ(description_of("postgresql://app@a,b:5433,[::1]:5434/app"),
+            "postgresql://app@a,b:5433,[::1]:5434/app");
   EXPECT_EQ(description_of("postgresql:///app?host=/run/pg"), "postgresql://%2Frun%2Fpg/app");
   EXPECT_EQ(description_of("postgresql://%2Frun%2Fpg/app"), "postgresql://%2Frun%2Fpg/app");
   EXPECT_EQ(description_of("redis://"), "redis://127.0.0.1:6379");
@@ -37,7 +39,7 @@ TEST(ConfigurationFromUrl, KnowsTheSchemesOfAllStores) {
   EXPECT_EQ(description_of("redis+cluster://h1,[::1]:7"), "redis+cluster://h1:6379,[::1]:7");
   EXPECT_EQ(description_of("redis+cluster://h1?tls=verify"), "rediss+cluster://h1:6379");
   EXPECT_EQ(description_of("redis+unix:///run/r.sock?database=2"), "redis+unix:///run/r.sock");
-  EXPECT_EQ(description_of("zookeeper://u:pw@z1,z2:2182/prod/a"),
+  EXPECT_EQ(description_of("zookeeper://u:pw@z1,z2:2182/prod/a?tls=off"),
             "zookeeper://u@z1:2181,z2:2182/prod/a");
 }
 
@@ -120,6 +122,21 @@ TEST(ConfigurationFromUrl, RefusesWhatIsSaidTwice) {
       AllOf(HasSubstr("password and password-file are both set"), Not(HasSubstr("hunter2"))));
   EXPECT_THAT(refusal_of_url("rediss://h?tls=off"), HasSubstr("rediss:// means TLS"));
   EXPECT_EQ(description_of("rediss://h?tls=verify-ca"), "rediss://h:6379");
+}
+
+TEST(ConfigurationFromUrl, SendsAPasswordToAnotherHostWithoutTlsOnlyIfToldTo) {
+  EXPECT_THAT(
+      refusal_of_url("mysql://u:hunter2@db/d"),
+      AllOf(HasSubstr("to host db; set tls to verify, or to off"), Not(HasSubstr("hunter2"))));
+  EXPECT_THAT(refusal_of_url("zookeeper://u:hunter2@localhost,zk2"),
+              AllOf(HasSubstr("to host zk2; set tls to off"), Not(HasSubstr("hunter2"))));
+  for (const char* url :
+       {"mysql://u:pw@db/d?tls=off", "mysql://u:pw@db/d?tls=encrypt",
+        "mysql://u:pw@db/d?tls=verify", "mysql://u@db/d", "mysql://u:pw@127.0.0.1/d",
+        "mysql://u:pw@localhost/d", "mysql://u:pw@/d?unix-socket=/run/s",
+        "zookeeper://u:pw@zk1,zk2?tls=off", "zookeeper://u:pw@localhost,[::1]:2182"}) {
+    EXPECT_EQ(refusal_of_url(url), "") << url;
+  }
 }
 
 TEST(ConfigurationFromUrl, RefusesPartsThatTheStoreDoesNotHave) {

@@ -9,14 +9,6 @@ namespace {
 using testing::HasSubstr;
 using testing::Not;
 
-TEST(ConfigText, CountsTheLettersThatDiffer) {
-  EXPECT_EQ(edit_distance("ttl", "ttl"), 0U);
-  EXPECT_EQ(edit_distance("", "abc"), 3U);
-  EXPECT_EQ(edit_distance("tll", "ttl"), 1U);
-  EXPECT_EQ(edit_distance("reids", "redis"), 1U);  // two are swapped
-  EXPECT_EQ(edit_distance("kitten", "sitting"), 3U);
-}
-
 TEST(ConfigText, FindsTheWordThatWasMeant) {
   const std::vector<std::string> known{"ttl", "transition", "initial-delay", "port"};
   EXPECT_EQ(nearest("tll", known), "ttl");
@@ -40,7 +32,7 @@ TEST(ConfigText, ShowsNoPassword) {
 }
 
 TEST(ConfigText, ShowsOneLineThatPrintsAndIsNotTooLong) {
-  EXPECT_EQ(shown("a\nb\x1b[1m\xc3"), "\"a?b?[1m?\"");
+  EXPECT_EQ(shown("a\nb\x1b[1m\xc3"), "\"a\\x0ab\\x1b[1m\\xc3\"");
   EXPECT_LT(shown(std::string(10'000, 'x')).size(), 100U);
 }
 
