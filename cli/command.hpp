@@ -7,10 +7,6 @@
 #include "cli/common_options.hpp"
 #include "cli/terminal/output.hpp"
 
-namespace CLI {  // NOLINT(readability-identifier-naming)
-class App;
-}
-
 namespace simba::cli {
 
 /// What the user asked for, beside the options of the command itself.
@@ -18,9 +14,10 @@ struct Invocation {
   CommonOptions options{};
   std::vector<std::string> words{};  ///< after "--": the CMD to run
   bool ignores_pipe = false;         ///< whether SIGPIPE was ignored when we were started
+  std::vector<int> passed_on{};      ///< descriptors that we were started with, for CMD; sorted
 };
 
-/// One subcommand: a file in cli/commands/, made by a function that `make_commands()` calls.
+/// One subcommand: a file in cli/commands/, made by a function that cli/main.cpp calls.
 ///
 /// `run` is called at most once, after the options were read, on the main thread while it is the
 /// only one. Throws Failure, or Error of the library.
@@ -49,8 +46,5 @@ std::unique_ptr<Command> make_release_command();
 std::unique_ptr<Command> make_init_command();
 std::unique_ptr<Command> make_doctor_command();
 std::unique_ptr<Command> make_demo_command();
-
-/// All of them, in the order of the help text.
-std::vector<std::unique_ptr<Command>> make_commands();
 
 }  // namespace simba::cli

@@ -41,7 +41,7 @@ void make_folder(const std::filesystem::path& folder) {
 std::string default_url() {
   const auto path = default_database();
   make_folder(path.parent_path());
-  return "sqlite:" + percent_encoded(path.string());
+  return "sqlite:" + detail::percent_encoded(path.string(), "/-._~");
 }
 
 /// Says what the library cannot know: where the name of the file is from.
@@ -121,6 +121,9 @@ void CommonOptions::add_to(CLI::App& app) {
   auto* lease = app.add_option("--ttl", ttl, "Time within which the owner renews, for example 10s");
   auto* grace = app.add_option("--transition", transition,
                                "Time after the ttl before others may acquire, for example 6s");
+  auto* share = app.add_flag("--share-passwords", share_passwords,
+                             "Let CMD and hooks inherit SIMBA_*_PASSWORD, and the password in "
+                             "SIMBA_BACKEND (default: they do not)");
   auto* objects = app.add_flag("--json", json, "Print one JSON object per line");
   auto* talk =
       app.add_flag("-v,--verbose", verbosity, "Show the library's log; -vv shows more of it");
@@ -131,6 +134,7 @@ void CommonOptions::add_to(CLI::App& app) {
   who->type_name("CONTENDER")->group(group);
   lease->type_name("TIME")->group(group);
   grace->type_name("TIME")->group(group);
+  share->group(group);
   objects->group(group);
   talk->group(group);
 }

@@ -25,6 +25,7 @@ struct CommonOptions {
   std::optional<std::string> id{};
   std::optional<std::string> ttl{};
   std::optional<std::string> transition{};
+  bool share_passwords = false;  ///< CMD and hooks get those in our variables
   bool json = false;
   int verbosity = 0;
 

@@ -16,7 +16,7 @@ void LongRunning::answered(const MutexContender& contender, const MutexState& st
   answered_ = true;
   if (!deadlock || owner == contender.contender_id()) return;
   refusal_ = Failure{ExitCode::usage, *deadlock};
-  wake_up_.wake();
+  wake_up_.raise();
 }
 
 void LongRunning::note(const MutexContender& contender, const ContentionEvent& event) {
@@ -33,14 +33,22 @@ void LongRunning::note(const MutexContender& contender, const ContentionEvent& e
     if (answered_ && error->kind() != ErrorKind::duplicate_id) return;
     refusal_ = to_failure(*error);
   }
-  wake_up_.wake();
+  wake_up_.raise();
 }
 
 void LongRunning::wait_for_end(Signals& signals, const Look& look) {
+  try {
+    wait(signals, look);
+  } catch (...) {
+    ended_by_ = std::current_exception();
+  }
+}
+
+void LongRunning::wait(Signals& signals, const Look& look) {
   for (;;) {
     const auto pause = look();
     if (!pause) return;
-    std::array<pollfd, 2> files{{{signals.file(), POLLIN, 0}, {wake_up_.file(), POLLIN, 0}}};
+    std::array<pollfd, 2> files{{{signals.file(), POLLIN, 0}, {wake_up_.descriptor(), POLLIN, 0}}};
     ::poll(files.data(), files.size(), static_cast<int>(pause->count()));
     wake_up_.clear();
     while (const int signal = signals.next()) {
@@ -55,6 +63,7 @@ void LongRunning::wait_for_end(Signals& signals, const Look& look) {
 }
 
 void LongRunning::check() {
+  if (ended_by_) std::rethrow_exception(ended_by_);
   const std::lock_guard lock{mutex_};
   if (refusal_) throw Failure{*refusal_};
 }

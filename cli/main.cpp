@@ -10,6 +10,7 @@
 
 #include <fmt/format.h>
 
+#include "cli/child/descriptors.hpp"
 #include "cli/command.hpp"
 #include "cli/errors.hpp"
 #include "cli/terminal/log.hpp"
@@ -20,10 +21,10 @@ namespace simba::cli {
 namespace {
 
 constexpr std::string_view footer = R"(Examples:
-  simba run -m backup -- /usr/local/bin/backup.sh     one at a time on this host
+  simba run -b sqlite:/var/lib/app/simba.db -m backup -- ./backup    on this host
   simba run -b redis://10.0.0.5 -m deploy --timeout 0 -- ./deploy
-  simba schedule -m cleanup --every 30s -- ./sweep    on one of many hosts
-  simba elect -m leader --on-acquired ./lead --on-released ./follow
+  simba schedule -b redis://10.0.0.5 -m cleanup --every 30s -- ./sweep
+  simba elect -b redis://10.0.0.5 -m leader --on-acquired ./lead --on-released ./follow
 
 Exit codes: CMD's own; 64 usage; 69 store unavailable; 70 internal; 75 not acquired in time;
 76 lost while running; 77 permission or authentication; 78 configuration; 79 not released;
@@ -55,9 +56,13 @@ struct Entry {
   CLI::App* app = nullptr;
 };
 
+/// In the order of the help text.
 std::vector<Entry> add_commands(CLI::App& app) {
   std::vector<Entry> entries;
-  for (auto& command : make_commands()) {
+  for (const auto make : {make_run_command, make_schedule_command, make_elect_command,
+                          make_watch_command, make_status_command, make_release_command,
+                          make_init_command, make_doctor_command, make_demo_command}) {
+    auto command = make();
     CLI::App* added = command->add_to(app);
     entries.push_back({.command = std::move(command), .app = added});
   }
@@ -116,6 +121,7 @@ int perform(Command& command, const std::string& name, const Invocation& invocat
 
 int run_program(int argc, char** argv) {
   Invocation invocation;
+  invocation.passed_on = open_descriptors();  // before anything of ours is open
   // A store that goes away is an error, not our end.
   invocation.ignores_pipe = std::signal(SIGPIPE, SIG_IGN) == SIG_IGN;
   Arguments arguments = divide(argc, argv);

@@ -31,14 +31,28 @@ config::Configuration configuration_of(const CommonOptions& options,
 
 }  // namespace
 
-Store::Store(const CommonOptions& options, Talk talk, std::chrono::milliseconds drain)
-    : Store{options, talk, configuration_of(options, drain)} {}
+Store::Store(const CommonOptions& options, Output& output, Talk talk,
+             std::chrono::milliseconds drain)
+    : Store{options, output, talk, configuration_of(options, drain)} {
+  if (!options.uses_default_store()) return;
+  constexpr std::string_view text =
+      "no store named: excludes only processes of this user on this host; name one with -b to "
+      "exclude those of other hosts";
+  output.note(text, {{"event", "default_store"}, {"message", text}});
+}
 
-Store::Store(const CommonOptions& options, Talk talk, const config::Configuration& configuration)
+Store::Store(const CommonOptions& options, Output& output, Talk talk,
+             const config::Configuration& configuration)
     : plan_{configuration.plan()},
       runtime_{make_command_runtime(options.verbosity,
                                     talk == Talk::warnings ? LogLevel::warn : LogLevel::error)},
-      factory_{configuration.make_factory(runtime_)} {}
+      factory_{configuration.make_factory(runtime_)} {
+  for (const auto& value : configuration.values()) {
+    if (value.warning.empty()) continue;
+    const std::string text = fmt::format("{}: {}", value.origin, value.warning);
+    output.note(text, {{"event", "unsafe_setting"}, {"message", text}});
+  }
+}
 
 std::unique_ptr<engine::StoreAdmin> make_admin(const CommonOptions& options,
                                                const config::Configuration& configuration,

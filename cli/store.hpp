@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "cli/common_options.hpp"
+#include "cli/terminal/output.hpp"
 #include "simba/config/configuration.hpp"
 #include "simba/core/mutex_service_factory.hpp"
 
@@ -19,15 +20,18 @@ class Store {
 
   /// Starts threads. `drain`: how long the owner renews at least while it puts things in order
   /// before a release. Throws Error and Failure where the configuration is wrong.
-  explicit Store(const CommonOptions& options, Talk talk = Talk::errors,
-                 std::chrono::milliseconds drain = {});
+  /// Says so where no store was named, since hosts that seem to exclude each other then do not, and
+  /// where a setting is unsafe.
+  Store(const CommonOptions& options, Output& output, Talk talk = Talk::errors,
+        std::chrono::milliseconds drain = {});
 
   MutexServiceFactory& factory() const noexcept { return *factory_; }
   const engine::ContentionPlan& plan() const noexcept { return plan_; }
   const std::shared_ptr<Logger>& log() const noexcept { return runtime_->log; }
 
  private:
-  Store(const CommonOptions& options, Talk talk, const config::Configuration& configuration);
+  Store(const CommonOptions& options, Output& output, Talk talk,
+        const config::Configuration& configuration);
 
   const engine::ContentionPlan plan_;
   const std::shared_ptr<const Runtime> runtime_;

@@ -3,9 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <charconv>
 #include <fcntl.h>
-#include <filesystem>
 #include <poll.h>
 #include <string>
 #include <string_view>
@@ -20,8 +18,9 @@
 #include <fmt/format.h>
 
 #include "cli/child/descendants.hpp"
+#include "cli/child/descriptors.hpp"
 #include "cli/errors.hpp"
-#include "cli/exit_codes.hpp"
+#include "core/text.hpp"
 #include "simba/core/clock.hpp"
 
 extern char** environ;  // NOLINT(readability-redundant-declaration)
@@ -29,20 +28,55 @@ extern char** environ;  // NOLINT(readability-redundant-declaration)
 namespace simba::cli {
 namespace {
 
+constexpr auto by_file = static_cast<idtype_t>(3);  // P_PIDFD, which not every header has
+
 [[noreturn]] void fail(const char* what) {
   throw std::system_error{errno, std::generic_category(), what};
 }
 
+/// "redis://app:secret@host?password=secret&ttl=5s" as "redis://app@host?ttl=5s": a simba inside
+/// then fails, instead of using another store.
+std::string without_password(std::string_view url) {
+  const auto query_at = std::min(url.find('?'), url.size());
+  std::string kept{url.substr(0, query_at)};
+  if (const auto begin = kept.find("://"); begin != std::string::npos) {
+    const auto user = begin + 3;
+    const auto at = kept.rfind('@', kept.find_first_of("/#", user));
+    const auto colon = kept.find(':', user);
+    if (at != std::string::npos && at > user && colon < at) {
+      kept.erase(colon, at - colon + (colon == user ? 1 : 0));
+    }
+  }
+  for (auto query = url.substr(query_at); !query.empty();) {
+    const auto end = std::min(query.find('&', 1), query.size());
+    const auto parameter = query.substr(1, end - 1);
+    const auto key = parameter.substr(0, parameter.find('='));
+    if (!key.ends_with("assword")) {
+      kept += kept.find('?') == std::string::npos ? '?' : '&';
+      kept += parameter;
+    }
+    query.remove_prefix(end);
+  }
+  return kept;
+}
+
 /// Our environment with some variables replaced.
 std::vector<std::string> environment_with(
-    const std::vector<std::pair<std::string, std::string>>& variables) {
+    const std::vector<std::pair<std::string, std::string>>& variables, bool with_passwords) {
   std::vector<std::string> lines;
   for (char** line = environ; *line != nullptr; ++line) {
     const std::string_view text = *line;
     const auto name = text.substr(0, text.find('='));
     const bool replaced = std::any_of(variables.begin(), variables.end(),
                                       [&](const auto& pair) { return pair.first == name; });
-    if (!replaced) lines.emplace_back(text);
+    if (replaced) continue;
+    const bool ours = !with_passwords && name.starts_with("SIMBA_") && name.size() < text.size();
+    if (ours && name.ends_with("_PASSWORD")) continue;
+    if (ours && (name == "SIMBA_BACKEND" || name.ends_with("_URL"))) {
+      lines.push_back(fmt::format("{}={}", name, without_password(text.substr(name.size() + 1))));
+    } else {
+      lines.emplace_back(text);
+    }
   }
   for (const auto& [name, value] : variables) lines.push_back(fmt::format("{}={}", name, value));
   return lines;
@@ -73,17 +107,8 @@ class Descriptor {
 /// A number above all open descriptors, and above those that other threads open meanwhile.
 int descriptor_limit() {
   constexpr int reserve = 64;
-  int highest = 1024;  // where /proc is missing
-  std::error_code missing;
-  std::filesystem::directory_iterator files{"/proc/self/fd", missing};
-  if (!missing) highest = 0;
-  for (const auto& file : files) {
-    const std::string name = file.path().filename().string();
-    int number = 0;
-    std::from_chars(name.data(), name.data() + name.size(), number);
-    highest = std::max(highest, number);
-  }
-  return highest + reserve;
+  const auto open = open_descriptors();
+  return (open.empty() ? 0 : open.back()) + reserve;
 }
 
 /// As one word for a shell.
@@ -126,7 +151,7 @@ Child::Child(const Program& program, LocalTime lease_end, std::chrono::nanosecon
       waits_{program.release_hook.has_value()} {
   // Everything that the guardian needs is made here: after the fork it has system calls only.
   auto words = program.words;
-  auto lines = environment_with(program.variables);
+  auto lines = environment_with(program.variables, program.gets_passwords);
   const auto argv = pointers_to(words);
   const auto envp = pointers_to(lines);
   auto lost_variables = program.variables;
@@ -141,7 +166,7 @@ Child::Child(const Program& program, LocalTime lease_end, std::chrono::nanosecon
                          .failed = program.release_hook->failed.c_str(),
                          .killed = program.release_hook->killed.c_str()};
   }
-  auto lost_lines = environment_with(lost_variables);
+  auto lost_lines = environment_with(lost_variables, program.gets_passwords);
   const auto lost_envp = pointers_to(lost_lines);
   release_hook_plan.lost_envp = lost_envp.data();
   const Descriptor input{
@@ -163,6 +188,8 @@ Child::Child(const Program& program, LocalTime lease_end, std::chrono::nanosecon
 
   const GuardianPlan plan{.channel = theirs.get(),
                           .descriptors = descriptor_limit(),
+                          .passed_on = program.passed_on.data(),
+                          .passed_on_count = program.passed_on.size(),
                           .shared = shared_,
                           .kill_after = kill_after,
                           .argv = argv.data(),
@@ -183,7 +210,34 @@ Child::Child(const Program& program, LocalTime lease_end, std::chrono::nanosecon
     ::munmap(shared_, sizeof(Shared));
     throw std::system_error{error, std::generic_category(), "fork"};
   }
+  open_guardian();
+}
+
+/// Another thread, which reaps orphans, may have reaped it at any time; its number may then be a
+/// stranger's. What the file stands for does not change, once it is known to be our child.
+void Child::open_guardian() noexcept {
   guardian_file_ = static_cast<int>(::syscall(SYS_pidfd_open, guardian_, 0));
+  bool gone = guardian_file_ < 0 && errno == ESRCH;
+  if (guardian_file_ >= 0) {
+    siginfo_t state{};
+    gone = ::waitid(by_file, static_cast<id_t>(guardian_file_), &state,
+                    WEXITED | WNOHANG | WNOWAIT) != 0 &&
+           errno == ECHILD;
+  }
+  if (!gone) return;
+  if (guardian_file_ >= 0) ::close(guardian_file_);
+  guardian_file_ = guardian_ = -1;
+}
+
+void Child::wait_for_guardian() noexcept {
+  if (guardian_ <= 0) return;
+  siginfo_t state{};
+  const bool has_file = guardian_file_ >= 0;
+  while (::waitid(has_file ? by_file : P_PID,
+                  static_cast<id_t>(has_file ? guardian_file_ : guardian_), &state, WEXITED) != 0 &&
+         errno == EINTR) {
+  }
+  guardian_ = -1;
 }
 
 Child::~Child() {
@@ -207,10 +261,10 @@ std::optional<Child::Event> Child::next() {
   if (ended_) return std::nullopt;
   // It is stopped, most likely. Without it the kernel and we do its work.
   if (make_system_clock()->now() >= overdue_at_) {
-    // By its file: whoever reaps orphans may have reaped it, too, and its number may be another's.
+    overdue_ = true;
     if (guardian_file_ >= 0) {
       ::syscall(SYS_pidfd_send_signal, guardian_file_, SIGKILL, nullptr, 0);
-    } else {
+    } else if (guardian_ > 0) {
       ::kill(guardian_, SIGKILL);
     }
   }
@@ -246,11 +300,13 @@ std::optional<Child::Event> Child::next() {
 
 /// The kernel has killed CMD with its guardian; what else there is has become our child.
 Child::Event Child::end_unguarded() noexcept {
-  Event event{.value = SIGKILL, .forced = overdue_at_ != never, .killed = true, .unguarded = true};
+  Event event{.value = SIGKILL,
+              .forced = overdue_at_ != never,
+              .killed = true,
+              .unguarded = true,
+              .overdue = overdue_};
   // The guardian is gone, or about to be: nothing new comes from it.
-  while (guardian_ > 0 && ::waitpid(guardian_, nullptr, 0) < 0 && errno == EINTR) {
-  }
-  guardian_ = -1;
+  wait_for_guardian();
   while (group_ > 0) {
     int status = 0;
     pid_t process = 0;
@@ -273,9 +329,8 @@ Child::Event Child::end_unguarded() noexcept {
   return event;
 }
 
-void Child::reap_guardian() const noexcept {
-  while (guardian_ > 0 && ::waitpid(guardian_, nullptr, 0) < 0 && errno == EINTR) {
-  }
+void Child::reap_guardian() noexcept {
+  wait_for_guardian();
   while (::waitpid(-1, nullptr, WNOHANG) > 0) {  // what has left the group and ended
   }
 }

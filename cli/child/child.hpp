@@ -30,11 +30,13 @@ struct Program {
 
   std::vector<std::string> words{};  ///< the program, searched in PATH, and its arguments
   std::vector<std::pair<std::string, std::string>> variables{};  ///< besides our environment
+  bool gets_passwords = false;  ///< those in SIMBA_*_PASSWORD, SIMBA_BACKEND and SIMBA_*_URL
   Input input = Input::ours;
   int terminal = -1;                          ///< to hand to it; -1: none
   sigset_t mask{};                            ///< its signal mask
   bool ignores_pipe = false;                  ///< whether it ignores SIGPIPE
   pid_t manager = 1;                          ///< the service manager
+  std::vector<int> passed_on{};               ///< descriptors that it gets besides 0, 1, 2; sorted
   std::optional<ReleaseHook> release_hook{};  ///< it is waited for; empty: it runs at once
 };
 
@@ -71,6 +73,7 @@ class Child {
     bool forced = false;     ///< it was told to end, by `end()` or since its lease was over
     bool killed = false;     ///< TERM was not enough for that; what it did may be unfinished
     bool unguarded = false;  ///< the guardian was killed; so the group was, too
+    bool overdue = false;    ///< we did so, since it had not ended the group in time
     bool survivors = false;  ///< it has processes of other users, which could not be ended
   };
 
@@ -103,19 +106,23 @@ class Child {
   void order(const Order& order) const noexcept;
   void expect_end(std::chrono::nanoseconds kill_after) noexcept;
   Event end_unguarded() noexcept;
-  void reap_guardian() const noexcept;
+  void open_guardian() noexcept;
+  void wait_for_guardian() noexcept;
+  void reap_guardian() noexcept;
 
   const std::string name_;
   const std::chrono::nanoseconds kill_after_;
   Shared* shared_ = nullptr;
   int channel_ = -1;
   pid_t guardian_ = -1;
-  int guardian_file_ = -1;  // stands for it; -1: the kernel has no such thing
+  int guardian_file_ =
+      -1;  // stands for it; -1: it is gone already, or the kernel has no such thing
   pid_t group_ = -1;
   const pid_t spared_;  // the guardian of the release hook
   bool waits_;          // a release hook
   bool ended_ = false;
   LocalTime overdue_at_ = never;  // the guardian should have ended the group by then
+  bool overdue_ = false;          // it had not
 };
 
 /// The longest pause between two calls of `Child::next()` after `Child::end()`.

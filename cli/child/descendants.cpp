@@ -81,6 +81,7 @@ struct Search {
     if (number == self || number == spared || !is_ours(number)) return;
     // The number may become another's at any moment; what the file stands for does not change.
     const int file = static_cast<int>(::syscall(SYS_pidfd_open, number, 0));
+    if (file < 0 && errno == ESRCH) return;  // gone
     if (file < 0 || is_ours(number)) {
       const auto result = file < 0 ? ::kill(number, signal)
                                    : ::syscall(SYS_pidfd_send_signal, file, signal, nullptr, 0);

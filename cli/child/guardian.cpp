@@ -1,5 +1,6 @@
 #include "cli/child/guardian.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <ctime>
@@ -8,6 +9,8 @@
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/timerfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -40,13 +43,27 @@ Nanoseconds later(Nanoseconds moment, Nanoseconds span) noexcept {
   return moment > forever - span ? forever : moment + span;
 }
 
-/// As an exec would: what is not for other programs is not for us.
+/// Whether it is what SQLite's store wants a program to inherit: a regular file that can only be
+/// read. A library may have forgotten to mark a socket as ours; nobody shall have that.
+bool shows_that_we_live(int file) noexcept {
+  const auto flags = static_cast<unsigned>(::fcntl(file, F_GETFD));
+  const auto access = static_cast<unsigned>(::fcntl(file, F_GETFL)) & O_ACCMODE;
+  struct stat status {};
+  return (flags & FD_CLOEXEC) == 0 && access == O_RDONLY && ::fstat(file, &status) == 0 &&
+         S_ISREG(status.st_mode);
+}
+
+/// What is neither ours nor CMD's. CMD gets what the caller has passed on, whatever libraries have
+/// opened since.
 void close_private_descriptors(const GuardianPlan& plan) noexcept {
+  const int* const passed_on_end = plan.passed_on + plan.passed_on_count;
   for (int file = 3; file < plan.descriptors; ++file) {
     if (file == plan.channel || file == plan.input || file == plan.kept) continue;
-    const int flags = ::fcntl(file, F_GETFD);
-    if (flags >= 0 && (static_cast<unsigned>(flags) & FD_CLOEXEC) != 0) ::close(file);
+    if (std::binary_search(plan.passed_on, passed_on_end, file)) continue;
+    if (!shows_that_we_live(file)) ::close(file);
   }
+  // What other threads have opened meanwhile. A kernel before 5.9 does not know it.
+  ::syscall(SYS_close_range, static_cast<unsigned>(plan.descriptors), ~0U, 0U);
 }
 
 void send_report(const GuardianPlan& plan, const Report& report) noexcept {

@@ -3,6 +3,7 @@
 #include <atomic>
 #include <chrono>
 #include <csignal>
+#include <cstddef>
 #include <cstdint>
 #include <sys/types.h>
 
@@ -57,8 +58,10 @@ struct ReleaseHookPlan {
 
 /// What a guardian needs, all of it made before the fork.
 struct GuardianPlan {
-  int channel = -1;     ///< a socket of packets: orders come in, reports go out
-  int descriptors = 0;  ///< all are below it
+  int channel = -1;                ///< a socket of packets: orders come in, reports go out
+  int descriptors = 0;             ///< all are below it
+  const int* passed_on = nullptr;  ///< those that CMD gets besides 0, 1 and 2, sorted
+  std::size_t passed_on_count = 0;
   const Shared* shared = nullptr;
   std::chrono::nanoseconds kill_after{};  ///< from TERM to KILL when the lease or simba is gone
   char* const* argv = nullptr;
@@ -91,8 +94,8 @@ struct GuardianPlan {
 /// a nested `simba run` guards) counts too: it is waited for, and gets the KILL.
 ///
 /// Runs in a forked child of a process with threads, so it uses nothing but system calls: no
-/// memory, no locks, no library of ours. Keeps those descriptors that a program inherits, among
-/// them the one by which SQLite's store sees that somebody of this process is still alive.
+/// memory, no locks, no library of ours. Keeps no descriptor of ours but the one by which SQLite's
+/// store sees that somebody of this process is still alive; neither does CMD.
 ///
 /// Not guaranteed: anything for processes that leave the session (setsid), that run as another
 /// user, or, when simba and guardian are both killed, for what CMD has started.

@@ -7,9 +7,9 @@
 
 #include <fmt/format.h>
 
-#include "cli/exit_codes.hpp"
-#include "cli/terminal/duration.hpp"
+#include "cli/errors.hpp"
 #include "cli/terminal/printable.hpp"
+#include "cli/terminal/times.hpp"
 #include "simba/core/clock.hpp"
 
 namespace simba::cli {
@@ -31,7 +31,8 @@ std::string held_around_us() {
 }
 
 std::string held_entry(const std::string& mutex, const std::string& contender_id) {
-  return percent_encoded(mutex) + '=' + percent_encoded(contender_id);
+  constexpr std::string_view plain = "/-._~";
+  return detail::percent_encoded(mutex, plain) + '=' + detail::percent_encoded(contender_id, plain);
 }
 
 }  // namespace

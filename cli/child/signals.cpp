@@ -1,7 +1,6 @@
 #include "cli/child/signals.hpp"
 
 #include <cerrno>
-#include <charconv>
 #include <cstdlib>
 #include <fcntl.h>
 #include <string_view>
@@ -9,6 +8,8 @@
 #include <sys/wait.h>
 #include <system_error>
 #include <unistd.h>
+
+#include "core/text.hpp"
 
 namespace simba::cli {
 namespace {
@@ -35,8 +36,7 @@ Signals::Signals(Orphans orphans) {
   }
   if (orphans == Orphans::reaped && !is_ignored(SIGCHLD)) sigaddset(&read, SIGCHLD);
   if (const char* manager = std::getenv("MANAGERPID")) {  // NOLINT(concurrency-mt-unsafe)
-    const std::string_view text{manager};
-    std::from_chars(text.data(), text.data() + text.size(), manager_);
+    manager_ = detail::parse_number<pid_t>(manager).value_or(manager_);
   }
   sigset_t blocked = read;
   sigaddset(&blocked, SIGTTOU);  // so that we may take the terminal back

@@ -5,11 +5,33 @@
 #include <csignal>
 #include <poll.h>
 
+#include <fmt/format.h>
+
 #include "cli/child/lease_keeper.hpp"
-#include "cli/child/wake_up.hpp"
+#include "core/threads/wakeup.hpp"
 #include "simba/core/clock.hpp"
 
 namespace simba::cli {
+
+std::string problem_of(const SupervisedEnd& end) {
+  const int code = exit_code_of_status(end.child.value);
+  if (end.child.survivors) {
+    return "has processes that belong to another user and could not be terminated";
+  }
+  if (end.child.unguarded && !end.child.overdue) {
+    return "was killed because its guardian process was killed";
+  }
+  if (end.wants_terminal) {
+    return "was terminated: it tried to use the terminal, which is not available to it";
+  }
+  if (end.child.forced) return "took too long and was terminated";
+  std::string text = code == 0 ? "" : fmt::format("exited with code {}", code);
+  if (end.child.leftovers) {
+    text += code == 0 ? "left" : ", and left";
+    text += " processes running in its group; they were terminated (setsid keeps them)";
+  }
+  return text;
+}
 
 SupervisedEnd run_supervised(const Program& program, const Supervision& supervision,
                              const Child* release_hook) {
@@ -18,8 +40,8 @@ SupervisedEnd run_supervised(const Program& program, const Supervision& supervis
 }
 
 SupervisedEnd supervise(Child& child, const Supervision& supervision) {
-  const WakeUp wake_up;
-  const std::stop_callback wake{supervision.stop, [&] { wake_up.wake(); }};
+  const detail::Wakeup wake_up;
+  const std::stop_callback wake{supervision.stop, [&] { wake_up.raise(); }};
   SupervisedEnd end;
   for (bool stopping = false, expired = false;;) {
     const LocalTime now = make_system_clock()->now();
@@ -49,7 +71,7 @@ SupervisedEnd supervise(Child& child, const Supervision& supervision) {
     }
     const LocalTime lease_end = supervision.lease_end();
     child.extend(lease_end);
-    std::array<pollfd, 2> files{{{child.file(), POLLIN, 0}, {wake_up.file(), POLLIN, 0}}};
+    std::array<pollfd, 2> files{{{child.file(), POLLIN, 0}, {wake_up.descriptor(), POLLIN, 0}}};
     const auto pause =
         stopping ? look_at_end : until_next_look(std::min(lease_end, supervision.deadline));
     ::poll(files.data(), files.size(), static_cast<int>(pause.count()));

@@ -3,6 +3,7 @@
 #include <chrono>
 #include <functional>
 #include <stop_token>
+#include <string>
 #include <string_view>
 
 #include "cli/child/child.hpp"
@@ -30,6 +31,9 @@ struct SupervisedEnd {
   bool wants_terminal = false;  ///< it was ended since it cannot have the terminal
   bool started = false;         ///< false: its guardian was killed before
 };
+
+/// What went wrong, to be put after the name of the program: "exited with code 3". Empty: nothing.
+std::string problem_of(const SupervisedEnd& end);
 
 /// Waits for the end of a program that needs no terminal, on any thread. Throws Failure where it
 /// cannot be executed.

@@ -1,21 +1,24 @@
 // simba demo: an election among several processes, to be watched.
 #include <CLI/CLI.hpp>
 #include <array>
+#include <cerrno>
 #include <chrono>
+#include <cstdlib>
+#include <filesystem>
 #include <optional>
 #include <string>
+#include <system_error>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include "cli/child/signals.hpp"
 #include "cli/command.hpp"
-#include "cli/demo/actor.hpp"
-#include "cli/demo/folder.hpp"
+#include "cli/demo/candidate_process.hpp"
 #include "cli/demo/stage.hpp"
 #include "cli/demo/view.hpp"
 #include "cli/errors.hpp"
-#include "cli/terminal/duration.hpp"
+#include "cli/terminal/times.hpp"
 #include "simba/engine/contention_options.hpp"
 
 namespace simba::cli {
@@ -34,6 +37,32 @@ std::string precise(std::chrono::nanoseconds span) {
   const double count = to_milliseconds(span);
   return count < 1'000 ? fmt::format("{:.1f} ms", count) : fmt::format("{:.2f} s", count / 1'000);
 }
+
+/// A new folder among the temporary ones, which vanishes with this object.
+class Folder {
+ public:
+  /// Throws Failure.
+  Folder() : path_{std::filesystem::temp_directory_path() / "simba-demo-XXXXXX"} {
+    std::string name = path_.string();
+    if (::mkdtemp(name.data()) == nullptr) {
+      const std::error_code error{errno, std::generic_category()};
+      throw Failure{ExitCode::refused, fmt::format("cannot make a folder in {}: {}; set TMPDIR",
+                                                   path_.parent_path().string(), error.message())};
+    }
+    path_ = name;
+  }
+  ~Folder() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+  Folder(const Folder&) = delete;
+  Folder& operator=(const Folder&) = delete;
+
+  const std::filesystem::path& path() const noexcept { return path_; }
+
+ private:
+  std::filesystem::path path_;
+};
 
 /// The play, scene by scene.
 class Play {
@@ -173,7 +202,7 @@ over, and the time is measured. Ends by itself after about ten seconds.)");
       throw UsageError{"demo uses its own store; leave out --backend and --config"};
     }
     Signals signals;
-    const demo::Folder folder;
+    const Folder folder;
     const demo::StoreSetting setting{.path = (folder.path() / "simba.db").string(),
                                      .ttl = options.ttl.value_or("1200ms"),
                                      .transition = options.transition.value_or("800ms")};

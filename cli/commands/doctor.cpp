@@ -11,12 +11,10 @@
 
 #include "cli/child/lease_keeper.hpp"
 #include "cli/command.hpp"
-#include "cli/doctor/clock_offset.hpp"
 #include "cli/errors.hpp"
-#include "cli/terminal/duration.hpp"
 #include "cli/terminal/log.hpp"
-#include "cli/terminal/palette.hpp"
 #include "cli/terminal/printable.hpp"
+#include "cli/terminal/times.hpp"
 
 namespace simba::cli {
 namespace {
@@ -55,6 +53,18 @@ milliseconds rounded_up(std::chrono::nanoseconds span) {
   return std::chrono::ceil<milliseconds>(span);
 }
 
+/// A report and when it was asked for and came.
+struct TimedReport {
+  explicit TimedReport(engine::StoreAdmin& admin)
+      : asked{wall_now()}, report{admin.examine()}, answered{wall_now()} {}
+
+  milliseconds took() const { return answered - asked; }
+
+  WallTime asked;
+  engine::StoreReport report;
+  WallTime answered;
+};
+
 class Examination {
  public:
   explicit Examination(Output& output) : output_{output}, palette_{output} {}
@@ -63,8 +73,8 @@ class Examination {
     const std::string where = configuration.description();
     Json settings = Json::array();
     Json unused = Json::array();
-    line("store", where);
-    line("named by", named_by);
+    line("store", printable(where));
+    line("named by", printable(named_by));
     const auto values = configuration.values();
     std::string_view title = "settings";
     for (const auto& value : values) {
@@ -91,6 +101,11 @@ class Examination {
             {"named_by", named_by},
             {"settings", settings},
             {"unused", unused}});
+    for (const auto& value : values) {
+      if (value.warning.empty()) continue;
+      add({.weight = Weight::warning,
+           .text = fmt::format("{} from {}: {}", value.key, value.origin, value.warning)});
+    }
   }
 
   void show_plan(const engine::ContentionPlan& plan, const engine::WorstCases& worst) {
@@ -132,16 +147,18 @@ class Examination {
   }
 
   void show_store(engine::StoreAdmin& admin) {
-    TimedReport timed = timed_report(admin);
+    TimedReport timed{admin};
     if (timed.took() > long_trip) {
-      if (TimedReport again = timed_report(admin); again.took() < timed.took()) timed = again;
+      if (TimedReport again{admin}; again.took() < timed.took()) timed = std::move(again);
     }
     line("server",
          fmt::format("{}, examined in {}", printable(timed.report.server), to_text(timed.took())));
     object({{"event", "server"},
             {"server", timed.report.server},
             {"examined_in_ms", timed.took().count()}});
-    if (const auto clock = clock_offset(timed)) show_clock(*clock);
+    if (const auto told = timed.report.server_time) {
+      show_clock(clock_offset(*told, timed.asked, timed.answered));
+    }
     for (const Finding& finding : timed.report.findings) add(finding);
   }
 
@@ -172,7 +189,7 @@ class Examination {
     if (finding.weight == Weight::problem && code_ == ExitCode::success) {
       code_ = exit_code_of(finding.kind);
     }
-    const std::string text = printable_lines(finding.text);
+    const std::string text = printable_lines(finding.text, "  ");
     say(fmt::format(
         "{} {}",
         palette_.paint(colour_of(finding.weight), std::string{name_of(finding.weight)} + ":"),
@@ -197,17 +214,6 @@ class Examination {
   }
 
  private:
-  static std::string printable_lines(std::string_view text) {
-    std::string shown;
-    for (std::size_t at = 0; at <= text.size();) {
-      const std::size_t end = std::min(text.find('\n', at), text.size());
-      if (at > 0) shown += "\n  ";
-      shown += printable(text.substr(at, end - at));
-      at = end + 1;
-    }
-    return shown;
-  }
-
   void line(std::string_view title, std::string_view text) {
     say(palette_.paint(Colour::bold, padded(title, 11)) + std::string{text});
   }

@@ -22,8 +22,8 @@
 #include "cli/errors.hpp"
 #include "cli/long_running.hpp"
 #include "cli/store.hpp"
-#include "cli/terminal/duration.hpp"
 #include "cli/terminal/printable.hpp"
+#include "cli/terminal/times.hpp"
 #include "simba/core/abstract_mutex_contender.hpp"
 #include "simba/core/clock.hpp"
 
@@ -137,9 +137,11 @@ class Leader final : public AbstractMutexContender {
   Program program(const std::string& hook, std::string_view event) const {
     Program program{.words = {"sh", "-c", hook},
                     .variables = variables_of(*service_),
+                    .gets_passwords = invocation_.options.share_passwords,
                     .input = Program::Input::none,
                     .mask = mask_,
-                    .ignores_pipe = invocation_.ignores_pipe};
+                    .ignores_pipe = invocation_.ignores_pipe,
+                    .passed_on = invocation_.passed_on};
     program.variables.emplace_back("SIMBA_EVENT", event);
     return program;
   }
@@ -221,23 +223,11 @@ class Leader final : public AbstractMutexContender {
       object["exit_code"] = code;
       object["ended"] = end.forced;
       object["leftovers_ended"] = end.leftovers;
-      if (code == 0 && !end.forced && !end.leftovers && !end.survivors) {
+      if (const std::string problem = problem_of(*attended); problem.empty()) {
         output_.event(object);
-        return true;
-      }
-      std::string text = fmt::format("the \"{}\" hook ", event);
-      if (end.survivors) {
-        text += "has processes that belong to another user and could not be terminated";
-      } else if (attended->wants_terminal) {
-        text += "was terminated: it tried to use the terminal, which is not available to it";
-      } else if (end.forced) {
-        text += "took too long and was terminated";
-      } else if (code != 0) {
-        text += fmt::format("exited with code {}", code);
       } else {
-        text += "left processes running in its group; they were terminated (setsid keeps them)";
+        output_.note(fmt::format("the \"{}\" hook {}", event, problem), object);
       }
-      output_.note(text, object);
       return code == 0 && !end.forced && !end.survivors;
     } catch (const std::exception& e) {
       object["message"] = e.what();
@@ -317,7 +307,7 @@ To run a service on one host at a time, prefer simba run -m NAME -- SERVICE: it 
 
 Examples:
   simba elect -b redis://10.0.0.5 -m leader --on-acquired './vip add' --on-released './vip remove'
-  simba elect -m leader --json
+  simba elect -b redis://10.0.0.5 -m leader --json
 )");
     return elect;
   }
@@ -328,7 +318,7 @@ Examples:
     Signals signals{Signals::Orphans::reaped};  // before any thread
     output.queue_results();
     // A hook for the acquisition may have to end first.
-    const Store store{invocation.options, Store::Talk::warnings,
+    const Store store{invocation.options, output, Store::Talk::warnings,
                       patience_with_hook + drain + time_to_kill};
     LongRunning life;
     Leader leader{invocation, signals,
@@ -355,19 +345,13 @@ Examples:
       }
       return contend_again == never ? leader.look() : until_next_look(contend_again);
     };
-    std::exception_ptr refused;  // what a callback may still use outlives it
-    try {
-      life.wait_for_end(signals, look);
-    } catch (...) {
-      refused = std::current_exception();
-    }
+    life.wait_for_end(signals, look);
     service->close();
     if (leader.leads()) {
       leader.withheld().abandon(*service,
                                 "the \"released\" hook did not run or did not end in time", output);
     }
     leader.withheld().wait();
-    if (refused) std::rethrow_exception(refused);
     life.check();
     return to_int(leader.withheld() ? ExitCode::not_released : ExitCode::success);
   }

@@ -27,7 +27,7 @@ Example:
     const auto admin = configuration.make_admin(make_command_runtime(options.verbosity));
     const std::string done = admin->init();
     const std::string store = configuration.description();
-    output.result(fmt::format("{}: {}", store, done),
+    output.result(printable_lines(fmt::format("{}: {}", store, done)),
                   {{"event", "init"}, {"store", store}, {"message", done}});
     return to_int(ExitCode::success);
   }

@@ -24,7 +24,7 @@ and the next owner may believe that they own the mutex; only fencing tokens tell
 them apart.
 
 Example:
-  simba release -m backup --force)");
+  simba release -b redis://10.0.0.5 -m backup --force)");
     return command;
   }
 

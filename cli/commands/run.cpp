@@ -22,16 +22,16 @@
 
 #include <fmt/format.h>
 
+#include "cli/candidate.hpp"
 #include "cli/child/child.hpp"
 #include "cli/child/lease_keeper.hpp"
 #include "cli/child/terminal.hpp"
 #include "cli/command.hpp"
 #include "cli/errors.hpp"
 #include "cli/store.hpp"
-#include "cli/terminal/duration.hpp"
 #include "cli/terminal/log.hpp"
 #include "cli/terminal/printable.hpp"
-#include "cli/waiting.hpp"
+#include "cli/terminal/times.hpp"
 
 namespace simba::cli {
 namespace {
@@ -99,11 +99,13 @@ class Run {
   Program program(const Invocation& invocation) const {
     return {.words = invocation.words,
             .variables = variables_of(service_),
+            .gets_passwords = invocation.options.share_passwords,
             .input = Program::Input::ours,
             .terminal = terminal_.to_hand_over(),
             .mask = signals_.original_mask(),
             .ignores_pipe = invocation.ignores_pipe,
-            .manager = signals_.manager()};
+            .manager = signals_.manager(),
+            .passed_on = invocation.passed_on};
   }
 
   /// A CMD that does not run yet may not begin without the mutex.
@@ -170,7 +172,7 @@ class Run {
                    described("unguarded"));
     }
     if (end.survivors) {
-      output_.note("cannot terminate processes of CMD that belong to another user",
+      output_.note("CMD has processes that belong to another user and could not be terminated",
                    described("survivors"));
     }
     bool lost = ending_ || end.forced;
@@ -220,15 +222,14 @@ the lock, even if simba is killed. CMD's environment has SIMBA_MUTEX, SIMBA_CONT
 SIMBA_FENCING_TOKEN. The output of --json goes to standard error: standard output is CMD's.
 
 Examples:
-  simba run -m nightly -- pg_dump -f dump.sql app
-  simba run -m nightly --timeout 0 -- ./job || echo "already running elsewhere"
+  simba run -b postgresql://app@db/app -m nightly -- pg_dump -f dump.sql app
+  simba run -b redis://10.0.0.5 -m nightly --timeout 0 -- ./job || echo "already running elsewhere"
   simba run -b redis://10.0.0.5 -m deploy --timeout 30s -- sh -c './build && ./deploy'
 )");
     return run;
   }
 
   bool takes_words() const noexcept override { return true; }
-
   int run(const Invocation& invocation, Output& output) override {
     const std::string& mutex = invocation.options.need_mutex();
     if (invocation.words.empty()) {
@@ -238,7 +239,7 @@ Examples:
     if (timeout_) patience.limit = parse_duration(*timeout_, "--timeout");
 
     Signals signals{Signals::Orphans::reaped};  // before any thread
-    const Store store{invocation.options};
+    const Store store{invocation.options, output};
     Candidate candidate{mutex, invocation.options.contender_id(), store.log()};
     const auto service = store.factory().create_mutex_contend_service(
         candidate, {.after_loss = AfterLoss::stay_out});

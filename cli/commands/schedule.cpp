@@ -3,7 +3,6 @@
 #include <atomic>
 #include <chrono>
 #include <csignal>
-#include <exception>
 #include <memory>
 #include <optional>
 #include <string>
@@ -16,10 +15,9 @@
 #include "cli/child/supervised.hpp"
 #include "cli/command.hpp"
 #include "cli/errors.hpp"
-#include "cli/listening_factory.hpp"
 #include "cli/long_running.hpp"
 #include "cli/store.hpp"
-#include "cli/terminal/duration.hpp"
+#include "cli/terminal/times.hpp"
 #include "simba/schedule/scheduler.hpp"
 
 namespace simba::cli {
@@ -56,10 +54,12 @@ class Worker {
     try {
       const auto end = run_supervised({.words = invocation_.words,
                                        .variables = variables_of(service),
+                                       .gets_passwords = invocation_.options.share_passwords,
                                        .input = Program::Input::none,
                                        .mask = mask_,
                                        .ignores_pipe = invocation_.ignores_pipe,
-                                       .manager = manager_},
+                                       .manager = manager_,
+                                       .passed_on = invocation_.passed_on},
                                       {.lease_end = [&] { return keeper.lease_end(); },
                                        .kill_after = kill_after_,
                                        .stop = stop,
@@ -71,8 +71,9 @@ class Worker {
                                        .sender = [this] { return sender_.load(); }});
       if (drains && end.child.killed && !end.child.survivors) {
         killed_ =
-            service.lease_left() == 0s
-                ? "its lease expired before CMD, which was killed, had ended"
+            service.lease_left() == 0s ? "its lease expired before CMD, which was killed, had ended"
+            : end.child.unguarded && !end.child.overdue
+                ? "CMD " + problem_of(end)
                 : fmt::format("CMD had not ended {} after SIGTERM and was killed", to_text(drain_));
       }
       if (end.child.survivors) survivors_ = true;
@@ -121,19 +122,14 @@ class Worker {
     object["ended"] = end.forced;
     object["killed"] = end.killed;
     object["leftovers_ended"] = end.leftovers;
-    if (end.survivors) {
-      output_.note("cannot terminate processes of CMD that belong to another user", object);
-    } else if (end.leftovers) {
-      output_.note("CMD left processes running in its group; they were terminated", object);
-    } else if (attended.wants_terminal) {
-      output_.note("CMD was terminated: it tried to use the terminal, which is not available to it",
-                   object);
-    } else if (end.forced && !leaving_) {
-      output_.note("mutex lost; CMD was terminated", object);
-    } else if (code != 0 && !leaving_) {
-      output_.note(fmt::format("CMD exited with code {}", code), object);
-    } else {
+    // While we leave, CMD is told to end: how it takes that is expected.
+    const bool usual = !end.survivors && !attended.wants_terminal;
+    const std::string problem = problem_of(attended);
+    if (problem.empty() || (leaving_ && usual)) {
       output_.event(object);
+    } else {
+      output_.note(end.forced && usual ? "mutex lost; CMD was terminated" : "CMD " + problem,
+                   object);
     }
   }
 
@@ -183,13 +179,12 @@ released: simba waits until the lease has expired, and exits with 79.
 
 Examples:
   simba schedule -b redis://10.0.0.5 -m cleanup --every 30s -- ./sweep --all
-  simba schedule -m report --every 1h --rate -- ./report
+  simba schedule -b redis://10.0.0.5 -m report --every 1h --rate -- ./report
 )");
     return schedule;
   }
 
   bool takes_words() const noexcept override { return true; }
-
   int run(const Invocation& invocation, Output& output) override {
     const std::string& mutex = invocation.options.need_mutex();
     if (invocation.words.empty()) {
@@ -200,12 +195,17 @@ Examples:
     const auto drain = parse_duration(drain_, "--drain");
 
     Signals signals{Signals::Orphans::reaped};  // before any thread
-    const Store store{invocation.options, Store::Talk::warnings, drain + time_to_kill};
+    const Store store{invocation.options, output, Store::Talk::warnings, drain + time_to_kill};
     LongRunning life;
     Worker worker{invocation, signals, store.plan(), drain, output};
-    ListeningFactory factory{
+    const Scheduler* self = nullptr;
+    Scheduler scheduler{
+        mutex,
         store.factory(),
-        {.on_change =
+        config,
+        [&](const std::stop_token& stop) { worker.work(self->contend_service(), stop); },
+        {.contender_id = invocation.options.contender_id(),
+         .on_state =
              [&](MutexContendService& service, const MutexState& state) {
                life.answered(service.contender(), state);
                tell(output, service.contender(), state);
@@ -213,28 +213,15 @@ Examples:
              },
          .on_event = [&](MutexContendService& service,
                          const ContentionEvent& event) { life.note(service.contender(), event); }}};
-    const Scheduler* self = nullptr;
-    Scheduler scheduler{
-        mutex,
-        factory,
-        config,
-        [&](const std::stop_token& stop) { worker.work(self->contend_service(), stop); },
-        {.contender_id = invocation.options.contender_id()}};
     self = &scheduler;
     scheduler.start();
-    std::exception_ptr refused;  // what the work may still use outlives it
-    try {
-      life.wait_for_end(signals);
-    } catch (...) {
-      refused = std::current_exception();
-    }
+    life.wait_for_end(signals);
     worker.leave(signals.from_manager() ? Child::Sender::manager : Child::Sender::anyone);
     scheduler.close();
     if (auto* const service = worker.leads_by()) {
       worker.withheld().abandon(*service, "CMD was killed but has not ended", output);
     }
     worker.withheld().wait();
-    if (refused) std::rethrow_exception(refused);
     life.check();
     return to_int(worker.withheld() ? ExitCode::not_released : ExitCode::success);
   }

@@ -3,11 +3,10 @@
 #include <vector>
 
 #include "cli/command.hpp"
-#include "cli/exit_codes.hpp"
+#include "cli/errors.hpp"
 #include "cli/store.hpp"
 #include "cli/terminal/log.hpp"
 #include "cli/terminal/mutex_entry.hpp"
-#include "cli/terminal/palette.hpp"
 
 namespace simba::cli {
 namespace {
@@ -23,7 +22,7 @@ until anyone else may acquire it unless it is renewed, or "session": until the
 owner's session ends.
 
 Examples:
-  simba status
+  simba status -b sqlite:/var/lib/app/simba.db
   simba status -b redis://10.0.0.5 -m deploy --json)");
     return command;
   }
@@ -38,7 +37,7 @@ Examples:
     } else if (entries.empty()) {
       output.note("no mutexes in the store yet", {});
     } else {
-      output.result(to_table(entries).text(Palette{output}), {});
+      output.result(to_table(entries, Palette{output}), {});
     }
     return to_int(ExitCode::success);
   }

@@ -3,6 +3,7 @@
 #include <array>
 #include <chrono>
 #include <map>
+#include <mutex>
 #include <poll.h>
 #include <string>
 #include <unistd.h>
@@ -17,9 +18,8 @@
 #include "cli/store.hpp"
 #include "cli/terminal/log.hpp"
 #include "cli/terminal/mutex_entry.hpp"
-#include "cli/terminal/palette.hpp"
 #include "cli/terminal/printable.hpp"
-#include "cli/terminal/timestamps.hpp"
+#include "cli/terminal/times.hpp"
 #include "simba/core/mutex_retriever.hpp"
 #include "simba/core/mutex_service_factory.hpp"
 
@@ -31,7 +31,7 @@ constexpr std::chrono::milliseconds look_interval{2'000};
 
 /// Prints the changes of one mutex.
 ///
-/// Threads: `first` before the service starts, then called by the service alone.
+/// Threads: every function may be called from any thread.
 class Watcher final : public MutexRetriever {
  public:
   Watcher(std::string mutex, Output& output) : mutex_{std::move(mutex)}, output_{output} {}
@@ -40,20 +40,33 @@ class Watcher final : public MutexRetriever {
 
   /// As it is when we come.
   void first(const engine::MutexEntry& entry) {
+    const std::lock_guard lock{guard_};
     owner_ = entry.owner_id;
     print("seen", owner_.empty() ? "is free" : "is owned by " + painted(owner_), {}, owner_,
           entry.fencing_token);
   }
 
   void notify_owner(const MutexState& state) override {
-    const std::string& after = state.after().owner_id();
-    if (after == owner_) return;
-    const std::string before = std::exchange(owner_, after);
-    print(after.empty() ? "released" : "acquired", painted(before) + " -> " + painted(after),
-          before, after, state.after().fencing_token());
+    change_to(state.after().owner_id(), state.after().fencing_token());
+  }
+
+  /// What a later listing says. A service that finds a mutex free has nothing to tell, so a release
+  /// between our first look and its own is known by this alone. It counts only where the service
+  /// says the same: else it is older than what the service is about to tell, or has told.
+  void listed(const engine::MutexEntry& entry, const MutexRetrievalService& service) {
+    if (service.after_owner().owner_id() != entry.owner_id) return;
+    change_to(entry.owner_id, entry.fencing_token);
   }
 
  private:
+  void change_to(const std::string& after, FencingToken token) {
+    const std::lock_guard lock{guard_};
+    if (after == owner_) return;
+    const std::string before = std::exchange(owner_, after);
+    print(after.empty() ? "released" : "acquired", painted(before) + " -> " + painted(after),
+          before, after, token);
+  }
+
   std::string painted(const std::string& owner) const {
     return palette_.paint(owner.empty() ? Colour::dim : Colour::green, owner_text(owner));
   }
@@ -77,7 +90,8 @@ class Watcher final : public MutexRetriever {
   Output& output_;
   const Palette palette_{output_};
 
-  std::string owner_;
+  std::mutex guard_;
+  std::string owner_;  // guarded by guard_
 };
 
 /// All watchers of one command.
@@ -93,18 +107,28 @@ class Watch {
   /// Asks the store and shows what is new, to be followed by `follow`. Throws Error.
   void look() {
     for (const auto& entry : only_ ? std::vector{admin_->find(*only_)} : admin_->list()) {
-      if (followed_.contains(entry.mutex)) continue;
       auto& followed = followed_[entry.mutex];
+      if (followed.service) followed.watcher->listed(entry, *followed.service);
+      if (followed.watcher) continue;
       followed.watcher = std::make_unique<Watcher>(entry.mutex, output_);
       followed.watcher->first(entry);
     }
   }
 
+  /// A name that the store has but does not accept, as another program may have put there, is
+  /// reported and left out. With -m it is the user's, and an error.
   void follow() {
     for (auto& [mutex, followed] : followed_) {
-      if (followed.service) continue;
-      followed.service = factory_->create_mutex_retrieval_service(*followed.watcher);
-      followed.service->start();
+      if (followed.service || followed.refused) continue;
+      try {
+        followed.service = factory_->create_mutex_retrieval_service(*followed.watcher);
+        followed.service->start();
+      } catch (const Error& error) {
+        if (only_ || error.kind() != ErrorKind::invalid_argument) throw;
+        followed.refused = true;
+        output_.note(fmt::format("cannot watch mutex \"{}\": {}", printable(mutex), error.what()),
+                     {{"event", "not_watched"}, {"mutex", mutex}, {"message", error.what()}});
+      }
     }
   }
 
@@ -128,6 +152,7 @@ class Watch {
   struct Followed {
     std::unique_ptr<Watcher> watcher{};
     std::unique_ptr<MutexRetrievalService> service{};  // ends before its watcher
+    bool refused = false;                              // its name is
   };
 
   const std::optional<std::string> only_;
@@ -154,8 +179,8 @@ created later. Runs until interrupted (exit code 0), even while the store is
 unreachable.
 
 Examples:
-  simba watch
-  simba watch -m deploy --json)");
+  simba watch -b redis://10.0.0.5
+  simba watch -b redis://10.0.0.5 -m deploy --json)");
     return command;
   }
 

@@ -18,7 +18,7 @@ _simba_mutexes() {
 
 _simba() {
   local commands='run schedule elect watch status release init doctor demo'
-  local common='--backend --config --store --mutex --id --ttl --transition --json --verbose --help'
+  local common='--backend --config --store --mutex --id --ttl --transition --share-passwords --json --verbose --help'
   local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]} command='' i
   COMPREPLY=()
 

@@ -7,7 +7,7 @@
 
 #include <fmt/format.h>
 
-#include "cli/demo/actor.hpp"
+#include "cli/demo/candidate_process.hpp"
 #include "cli/terminal/printable.hpp"
 
 namespace simba::cli::demo {

@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "cli/terminal/output.hpp"
-#include "cli/terminal/palette.hpp"
 #include "simba/core/time.hpp"
 
 namespace simba::cli::demo {

@@ -36,7 +36,7 @@ class ErrorStreamLog final : public Logger {
     try {
       std::string line =
           as_objects ? to_line({{"event", "log"}, {"level", name_of(level)}, {"message", message}})
-                     : "simba: " + std::string{message};
+                     : "simba: " + printable_lines(message);
       line += '\n';
       // One write a line, so that the lines of several processes do not mix.
       [[maybe_unused]] const auto ignored = ::write(STDERR_FILENO, line.data(), line.size());

@@ -1,11 +1,16 @@
 #include "cli/terminal/output.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <cstdlib>
 #include <system_error>
 #include <unistd.h>
 #include <utility>
+
+#include <fmt/format.h>
+
+#include "cli/terminal/printable.hpp"
 
 namespace simba::cli {
 namespace {
@@ -52,7 +57,7 @@ class ErrorStream final : public Logger {
       write_all(STDERR_FILENO,
                 to_line({{"event", "log"}, {"level", "warning"}, {"message", line}}) + "\n");
     } else {
-      write_all(STDERR_FILENO, "simba: " + std::string{line} + "\n");
+      write_all(STDERR_FILENO, "simba: " + printable_lines(line) + "\n");
     }
   }
 
@@ -74,6 +79,26 @@ class ResultStream final : public Logger {
   const std::shared_ptr<std::atomic<int>> failure_;  // we may outlive the command's
 };
 
+int code_of(Colour colour) noexcept {
+  switch (colour) {
+    case Colour::bold:
+      return 1;
+    case Colour::dim:
+      return 2;
+    case Colour::red:
+      return 31;
+    case Colour::green:
+      return 32;
+    case Colour::yellow:
+      return 33;
+    case Colour::cyan:
+      return 36;
+    case Colour::plain:
+      break;
+  }
+  return 0;
+}
+
 /// How long a line may take that comes before what others write. Longer, it is left to itself.
 constexpr std::chrono::milliseconds usual_time{250};
 
@@ -83,7 +108,21 @@ constexpr std::chrono::milliseconds last_time{1'000};
 }  // namespace
 
 std::string to_line(const Json& object) {
-  return object.dump(-1, ' ', false, Json::error_handler_t::replace);
+  constexpr auto replace = Json::error_handler_t::replace;
+  std::string line = object.dump(-1, ' ', false, replace);
+  // What steers a terminal is escaped only where everything beyond ASCII is.
+  return printable(line) == line ? line : object.dump(-1, ' ', true, replace);
+}
+
+std::string printable_lines(std::string_view text, std::string_view indent) {
+  std::string shown;
+  for (std::size_t at = 0; at <= text.size();) {
+    const std::size_t end = std::min(text.find('\n', at), text.size());
+    if (at > 0) (shown += '\n') += indent;
+    shown += printable(text.substr(at, end - at));
+    at = end + 1;
+  }
+  return shown;
 }
 
 Output::Output(Form form)
@@ -100,7 +139,7 @@ void Output::page(std::string_view text) { write_result(text); }
 
 void Output::queue_results() {
   const std::lock_guard lock{results_mutex_};
-  results_.queue = make_queued_logger(std::make_shared<ResultStream>(failure_));
+  results_.queue = make_queued_logger(std::make_shared<ResultStream>(failure_), LogText::as_is);
 }
 
 void Output::write_result(std::string_view text) {
@@ -143,7 +182,7 @@ void Output::error(std::string_view message, int exit_code) {
 }
 
 std::string Output::note_line(std::string_view text, const Json& object) const {
-  return (json() ? to_line(object) : "simba: " + std::string{text}) + "\n";
+  return (json() ? to_line(object) : "simba: " + printable_lines(text)) + "\n";
 }
 
 void Output::write_note(std::string_view text, const Json& object, std::string_view end) {
@@ -157,7 +196,9 @@ void Output::write_note(std::string_view text, const Json& object, std::string_v
 
 void Output::write_error(std::string_view text) {
   try {
-    if (!errors_.queue) errors_.queue = make_queued_logger(std::make_shared<ErrorStream>(form_));
+    if (!errors_.queue) {
+      errors_.queue = make_queued_logger(std::make_shared<ErrorStream>(form_), LogText::as_is);
+    }
   } catch (const std::system_error&) {  // no thread: rather slowly than not at all
     write_all(STDERR_FILENO, text);
     return;
@@ -169,6 +210,11 @@ void Output::Stream::write(std::string_view text) {
   if (stuck) stuck = !queue->flush(std::chrono::milliseconds{0});
   queue->log(LogLevel::info, text);
   if (!stuck) stuck = !queue->flush(usual_time);
+}
+
+std::string Palette::paint(Colour colour, std::string_view text) const {
+  if (!on_ || colour == Colour::plain || text.empty()) return std::string{text};
+  return fmt::format("\033[{}m{}\033[0m", code_of(colour), text);
 }
 
 }  // namespace simba::cli

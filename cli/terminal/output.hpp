@@ -55,7 +55,8 @@ class Output {
   /// Waits for queued results, but not for long. Returns why some are missing; empty: none is.
   std::string finish();
 
-  /// A remark: "simba: text", or with --json the object.
+  /// A remark: "simba: text", or with --json the object. What steers a terminal is escaped, since
+  /// the text may be a server's.
   void note(std::string_view text, const Json& object);
 
   /// What `note` would write, for somebody who may have to do so without us.
@@ -103,7 +104,24 @@ class Output {
   Stream errors_;             // its queue is made with the first note
 };
 
-/// One line of text for an object, whatever bytes are in its strings.
+enum class Colour { plain, bold, dim, red, green, yellow, cyan };
+
+/// Colours where the output may have them, and nothing where not. A value.
+class Palette {
+ public:
+  explicit Palette(const Output& output) : on_{output.colours()} {}
+
+  std::string paint(Colour colour, std::string_view text) const;
+
+ private:
+  bool on_ = false;
+};
+
+/// One line of text for an object, whatever bytes are in its strings; nothing in it steers a
+/// terminal.
 std::string to_line(const Json& object);
+
+/// The text as `printable` has it, line by line, with `indent` before all but the first.
+std::string printable_lines(std::string_view text, std::string_view indent = {});
 
 }  // namespace simba::cli

@@ -1,6 +1,5 @@
 #include "cli/terminal/usage.hpp"
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
 #include <utility>
@@ -8,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "cli/common_options.hpp"
+#include "core/text.hpp"
 
 namespace simba::cli {
 namespace {
@@ -62,20 +62,6 @@ class HelpFormatter final : public CLI::Formatter {
                                       : " " + type.substr(0, check);
   }
 };
-
-/// How many letters must be put in, taken out or changed.
-std::size_t edit_distance(std::string_view one, std::string_view other) {
-  std::vector<std::size_t> row(other.size() + 1);
-  for (std::size_t j = 0; j < row.size(); ++j) row[j] = j;
-  for (std::size_t i = 1; i <= one.size(); ++i) {
-    std::size_t diagonal = std::exchange(row[0], i);
-    for (std::size_t j = 1; j < row.size(); ++j) {
-      const std::size_t change = diagonal + (one[i - 1] == other[j - 1] ? 0 : 1);
-      diagonal = std::exchange(row[j], std::min({row[j] + 1, row[j - 1] + 1, change}));
-    }
-  }
-  return row.back();
-}
 
 std::string did_you_mean(std::string_view word, const std::vector<std::string>& known) {
   const std::string meant = nearest(word, known);
@@ -196,7 +182,7 @@ std::string nearest(std::string_view word, const std::vector<std::string>& known
   const std::size_t dashes = std::min(word.find_first_not_of('-'), word.size());
   std::size_t least = std::min<std::size_t>(3, (word.size() - dashes) / 2);
   for (const std::string& candidate : known) {
-    const std::size_t distance = edit_distance(word, candidate);
+    const std::size_t distance = detail::edit_distance(word, candidate);
     if (distance > least || (distance == least && !best.empty())) continue;
     least = distance;
     best = candidate;

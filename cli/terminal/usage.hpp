@@ -1,15 +1,10 @@
 #pragma once
 
+#include <CLI/CLI.hpp>
 #include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
-
-namespace CLI {  // NOLINT(readability-identifier-naming)
-class App;
-class FormatterBase;
-class ParseError;
-}  // namespace CLI
 
 namespace simba::cli {
 

@@ -13,6 +13,7 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <system_error>
@@ -214,6 +215,21 @@ class OutputPipe {
   void fill() const {
     while (::write(file_, "#", 1) == 1) {
     }
+  }
+
+  /// Takes a page of the filling out, so that it takes as much again.
+  void make_room() const {
+    std::array<char, 4096> page{};
+    if (::read(file_, page.data(), page.size()) != static_cast<ssize_t>(page.size())) {
+      throw std::runtime_error{"the pipe was not full"};
+    }
+  }
+
+  /// How many bytes wait in it.
+  int size() const {
+    int size = 0;
+    ::ioctl(file_, FIONREAD, &size);
+    return size;
   }
 
   /// What was written so far, without the filling.

@@ -41,6 +41,31 @@ TEST_F(CliRun, TellsTheCommandItsMutexItsIdAndATokenThatGrows) {
   EXPECT_THAT(second.out(), testing::MatchesRegex("m you [2-9]\n"));
 }
 
+TEST_F(CliRun, KeepsPasswordsFromTheCommandUnlessToldToShareThem) {
+  const CliProgram::Variables variables{
+      {"SIMBA_REDIS_PASSWORD", "hidden1"},
+      {"SIMBA_REDIS_SENTINEL_PASSWORD", "hidden2"},
+      {"SIMBA_MYSQL_PASSWORD_FILE", "/run/secrets/redis"},
+      {"SIMBA_BACKEND", "redis://app:hidden3@10.0.0.5,h2/0?ttl=5s&password=hidden4&drift=1"},
+      {"SIMBA_MYSQL_URL", "mysql://:hidden5@[::1]:3306/db?sentinel-password=hidden6"},
+      {"SIMBA_POSTGRESQL_URL", "postgresql://app@db/app?ttl=5s"},
+      {"PGPASSWORD", "of CMD"}};
+  CliProgram hides{script("env"), variables};
+  ASSERT_EQ(hides.wait(), 0) << hides.err();
+  EXPECT_THAT(hides.out(), testing::Not(HasSubstr("hidden")));
+  for (const auto* line : {"SIMBA_MYSQL_PASSWORD_FILE=/run/secrets/redis\n", "PGPASSWORD=of CMD\n",
+                           "SIMBA_BACKEND=redis://app@10.0.0.5,h2/0?ttl=5s&drift=1\n",
+                           "SIMBA_MYSQL_URL=mysql://[::1]:3306/db\n",
+                           "SIMBA_POSTGRESQL_URL=postgresql://app@db/app?ttl=5s\n"}) {
+    EXPECT_THAT(hides.out(), HasSubstr(line));
+  }
+  CliProgram shares{script("env", {"--share-passwords"}), variables};
+  ASSERT_EQ(shares.wait(), 0) << shares.err();
+  for (const auto& [name, value] : variables) {
+    EXPECT_THAT(shares.out(), HasSubstr(name + "=" + value + "\n"));
+  }
+}
+
 // In containers of two hosts pid and address may be the same. The bits at the end are not.
 TEST_F(CliRun, TheDefaultContenderIdIsNewInEachProcess) {
   std::vector<std::string> marks;
@@ -58,6 +83,36 @@ TEST_F(CliRun, LetsInputAndOutputThrough) {
   EXPECT_EQ(program.wait(), 0);
   EXPECT_EQ(program.out(), "some\ninput");
   EXPECT_EQ(program.err(), "careful\n");
+}
+
+// The attack: CMD closes whatever it has got.
+TEST_F(CliRun, TheCommandGetsTheDescriptorsOfItsCallerAndNothingThatCouldReleaseTheMutex) {
+  const std::string attack = R"(ls -l /proc/$$/fd >"$HOME/list"
+    sed -nE 's/^(l[rwx-]+) .* ([0-9]+) -> (.*)/\2 \1 \3/p' "$HOME/list"
+    for fd in $(ls /proc/$$/fd); do
+      case $fd in 0|1|2) ;; *) eval "exec $fd<&-" ;; esac
+    done
+    echo ready 1; exec sleep 60)";
+  Words words{"-c", "exec 7</dev/null 8>\"$0\"; ls /proc/$$/fd >\"$HOME/before\"; exec \"$@\"",
+              folder.path() / "passed", SIMBA_TEST_COMMAND};
+  // Not sh, which knows descriptors up to 9, and has one more of its own while it redirects.
+  const Words command = line("run", {"--", "bash", "-c", attack});
+  words.insert(words.end(), command.begin(), command.end());
+  CliProgram program{CliProgram::Any::program, "bash", words};
+  program.number("ready");
+  const std::string list = program.out();
+  EXPECT_THAT(list, HasSubstr("\n7 lr-x------ /dev/null\n"));
+  EXPECT_THAT(list, HasSubstr("\n8 l-wx------ " + words[2] + "\n"));
+  EXPECT_THAT(list,
+              testing::ContainsRegex("\n[0-9]+ lr-x------ " + database.string() + "-alive\n"));
+  const auto lines = [](const std::string& text) {
+    return std::count(text.begin(), text.end(), '\n');
+  };
+  const std::string before = support::content_of(program.home() / "before");
+  EXPECT_EQ(lines(list), lines(before) + 2) << "besides \"ready\" only that:\n" << list << before;
+  EXPECT_EQ(CliProgram(script("true", {"--timeout", "0"})).wait(), 75) << "the mutex is free";
+  program.signal(SIGTERM);
+  EXPECT_EQ(program.wait(), 128 + SIGTERM) << program.err();
 }
 
 TEST_F(CliRun, LeavesTheCommandTheSignalsThatItWasStartedWith) {

@@ -161,6 +161,19 @@ TEST_F(CliSchedule, AGuardianThatIsStoppedDoesNotSaveTheCommandFromALossWhileItE
   EXPECT_FALSE(support::is_alive(command));
 }
 
+TEST_F(CliSchedule, AGuardianThatIsKilledWhileTheCommandEndsIsSaidToBeTheReason) {
+  CliProgram program{schedule("trap 'echo told' TERM; echo cmd $$; while :; do sleep 0.01; done",
+                              {"--drain", "60s"})};
+  const pid_t command = program.number("cmd");
+  program.signal(SIGTERM);
+  ASSERT_TRUE(program.says("told"));
+  ::kill(support::children_of(program.process()).at(0), SIGKILL);
+  EXPECT_EQ(program.wait(), 79) << program.err();
+  EXPECT_FALSE(support::is_alive(command));
+  EXPECT_THAT(program.err(), HasSubstr("mutex \"m\" not released: CMD was killed because its "
+                                       "guardian process was killed; its lease expires in "));
+}
+
 TEST_F(CliSchedule, AManagerThatSignalsAllOfItsProcessesEndsTheCommandWithOneSignal) {
   CliProgram program{schedule("trap 'echo term' TERM; echo cmd $$; while :; do sleep 0.01; done",
                               with_short_lease({"--drain", "1s"})),
@@ -235,7 +248,7 @@ TEST_F(CliScheduleAndAnotherUser, WhatAnEarlierRunHasLeftKeepsItTooWhileItIsTher
   for (const bool ends : {false, true}) {
     CliProgram program{CliProgram::Any::program, "setpriv", limited("they &", {})};
     theirs = program.number("theirs");
-    ASSERT_TRUE(program.notes("cannot terminate processes of CMD that belong to another user"));
+    ASSERT_TRUE(program.notes("CMD has processes that belong to another user"));
     if (ends) {
       ::kill(theirs, SIGKILL);
       ASSERT_TRUE(support::eventually([&] { return !support::is_alive(theirs); }));

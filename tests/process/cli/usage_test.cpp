@@ -186,6 +186,38 @@ TEST(CliUsage, LocksTheFileThatTheOptionNamesWhateverTheEnvironmentSays) {
   EXPECT_FALSE(std::filesystem::exists(other));
 }
 
+TEST(CliUsage, SaysWhomTheDefaultStoreExcludes) {
+  constexpr auto note =
+      "simba: no store named: excludes only processes of this user on this host; name one with -b "
+      "to exclude those of other hosts\n";
+  CliProgram run{{"run", "-m", "m", "--", "true"}};
+  EXPECT_EQ(run.wait(), 0);
+  EXPECT_EQ(run.err(), note);
+  CliProgram elect{{"elect", "-m", "m"}};
+  EXPECT_TRUE(elect.notes(note));
+  CliProgram schedule{{"schedule", "-m", "m", "--every", "1h", "--", "true"}};
+  EXPECT_TRUE(schedule.notes(note));
+  const support::TemporaryFolder folder;
+  const std::string file = (folder.path() / "simba.db").string();
+  CliProgram named{{"run", "-m", "m", "--", "true"}, {{"SIMBA_SQLITE_PATH", file}}};
+  EXPECT_EQ(named.wait(), 0);
+  EXPECT_EQ(named.err(), "");
+}
+
+TEST(CliUsage, WarnsOfAPasswordFileThatEveryoneCanRead) {
+  const support::TemporaryFolder folder;
+  const auto file = folder.path() / "password";
+  std::ofstream{file} << "secret";
+  std::filesystem::permissions(file, std::filesystem::perms{0644});
+  const std::string store = "redis://127.0.0.1:1?password-file=" + file.string();
+  CliProgram run{{"run", "-b", store, "-m", "m", "--timeout", "0", "--", "true"}};
+  EXPECT_EQ(run.wait(), 69);
+  EXPECT_THAT(run.err(), HasSubstr("every user of this host can read the file (mode 0644)"));
+  CliProgram doctor{{"doctor", "-b", store}};
+  EXPECT_EQ(doctor.wait(), 69);
+  EXPECT_THAT(doctor.out(), HasSubstr("every user of this host can read the file (mode 0644)"));
+}
+
 TEST(CliUsage, PrintsErrorsAsObjectsWhenAsked) {
   CliProgram program{{"--json", "run", "-m", "m"}};
   EXPECT_EQ(program.wait(), 64);

@@ -1,4 +1,5 @@
 // simba status, watch, release and init on real stores, and what every command has in common.
+#include <algorithm>
 #include <iterator>
 #include <nlohmann/json.hpp>
 #include <regex>
@@ -9,6 +10,8 @@
 #include "process/cli/stores.hpp"
 #include "simba/config/make_factory.hpp"
 #include "simba/locker/simba_locker.hpp"
+#include "simba/sqlite/sqlite_factory.hpp"
+#include "support/redis_console.hpp"
 #include "support/redis_servers.hpp"
 
 namespace {
@@ -64,6 +67,23 @@ TEST_P(CliLook, StatusShowsWhoOwnsWhat) {
   const bool session = GetParam().name == "ZooKeeper";
   EXPECT_EQ(entry.at("session"), session);
   EXPECT_EQ(entry.at("left_ms").is_null(), session);
+}
+
+// The attack: CMD shuts down the connection of its simba, and with it the session.
+TEST_P(CliLook, RunGivesItsCommandNoConnectionOfTheStore) {
+  ASSERT_EQ(simba({"init"}).code, 0);
+  CliProgram program{
+      CliProgram::Any::program,
+      "bash",  // sh has one more of its own while it redirects
+      {"-c", "ls /proc/$$/fd >\"$HOME/before\"; exec \"$@\"", "sh", SIMBA_TEST_COMMAND, "run", "-b",
+       url(), "-m", own_mutex("inherits"), "--", "sh", "-c", "ls /proc/$$/fd; true"}};
+  EXPECT_EQ(program.wait(), 0) << program.err();
+  const std::string before = content_of(program.home() / "before");
+  const auto lines = [](const std::string& text) {
+    return std::count(text.begin(), text.end(), '\n');
+  };
+  const int shared_lock = GetParam().name == "Sqlite" ? 1 : 0;
+  EXPECT_EQ(lines(program.out()), lines(before) + shared_lock) << program.out() << before;
 }
 
 TEST_P(CliLook, StatusShowsAFreeMutexAsFree) {
@@ -266,6 +286,48 @@ TEST(CliLookAnyStore, WatchEndsWhenNobodyReadsIt) {
   const std::string line =
       std::string{SIMBA_TEST_COMMAND} + " watch -m x -b " + url + " | head -n 1 | grep -q free";
   EXPECT_EQ(std::system(("timeout 60 sh -c '" + line + "'").c_str()), 0);
+}
+
+TEST(CliLookAnyStore, WatchShowsAReleaseBetweenItsFirstLookAndItsWatch) {
+  const TemporaryFolder folder;
+  const auto url = "sqlite:" + (folder.path() / "simba.db").string();
+  const auto factory = simba::make_factory(url);
+  simba::SimbaLocker locker{"m", *factory, "ann"};
+  locker.acquire(30s);
+  // It prints what it has seen at first before it watches. That does not fit into the pipe.
+  const auto repository =
+      simba::sqlite::make_sqlite_repository({.path = folder.path() / "simba.db"});
+  for (int i = 0; i < 300; ++i) repository->ensure_owner("n" + std::to_string(i));
+  OutputPipe pipe{folder.path() / "pipe"};
+  pipe.fill();
+  pipe.make_room();
+  const int filling = pipe.size();
+  CliProgram watch{pipe.run({"watch", "-b", url})};
+  ASSERT_TRUE(eventually([&] { return pipe.size() > filling; })) << watch.err();
+  locker.close();
+  EXPECT_TRUE(pipe.has("is owned by ann"));
+  EXPECT_TRUE(pipe.has("ann -> free")) << pipe.read() << watch.err();
+  watch.signal(SIGTERM);
+  EXPECT_EQ(watch.wait(), 0);
+}
+
+// The attack: somebody who may write to the store leaves a name there that we do not accept.
+TEST(CliLookAnyStore, ABadNameInTheStoreDoesNotEndWatch) {
+  RedisServer server;
+  Location location = server.location();
+  location.user = "admin";  // who may list keys
+  const auto url = url_with("redis", location, {});
+  RedisConsole{server.location()}.ask({"SET", "simba:{ }", "mallory", "PX", "600000"});
+  const auto factory = simba::make_factory(url);
+  simba::SimbaLocker locker{"m", *factory, "ann"};
+  locker.acquire(30s);
+  CliProgram watch{{"watch", "-b", url}};
+  EXPECT_TRUE(watch.says("is owned by ann")) << watch.err();
+  EXPECT_TRUE(watch.notes("cannot watch mutex \" \": ")) << watch.err();
+  locker.close();
+  EXPECT_TRUE(watch.says("ann -> free")) << watch.err();
+  watch.signal(SIGTERM);
+  EXPECT_EQ(watch.wait(), 0) << watch.err();
 }
 
 TEST(CliLookOutage, WatchGoesOnWhileTheStoreIsAway) {

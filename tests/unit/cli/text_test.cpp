@@ -4,34 +4,28 @@
 #include <gtest/gtest.h>
 
 #include "cli/common_options.hpp"
-#include "cli/doctor/clock_offset.hpp"
-#include "cli/terminal/duration.hpp"
+#include "cli/errors.hpp"
 #include "cli/terminal/mutex_entry.hpp"
 #include "cli/terminal/printable.hpp"
-#include "cli/terminal/table.hpp"
-#include "cli/terminal/timestamps.hpp"
+#include "cli/terminal/times.hpp"
 
 namespace simba::cli {
 namespace {
 
 using namespace std::chrono_literals;
 
-TEST(CliPrintable, WritesOutWhatSteersATerminal) {
-  EXPECT_EQ(printable("a\033[31mb\n\x7f"), "a\\x1b[31mb\\x0a\\x7f");
-  EXPECT_EQ(printable("\xc2\x9b"), "\\xc2\\x9b");  // the same as ESC [
-}
-
-TEST(CliPrintable, LeavesLettersOfAllLanguagesAsTheyAre) {
-  EXPECT_EQ(printable("Löwe \xc2\xa7"), "Löwe \xc2\xa7");
+TEST(CliTable, CountsCharactersNotBytes) {
   EXPECT_EQ(width("Löwe"), 4U);
   EXPECT_EQ(padded("ö", 3), "ö  ");
 }
 
 TEST(CliTable, MakesColumnsAsWideAsTheirWidestCell) {
   const Output plain{Output::Form::json};  // has no colours
-  Table table{{"A", "LONG", "C"}};
-  table.add({{"wide"}, {"x"}, {"1"}});
-  EXPECT_EQ(table.text(Palette{plain}), "A     LONG  C\nwide  x     1");
+  EXPECT_EQ(to_table({{.mutex = "a wide name", .owner_id = "ann", .fencing_token = 7}, {"b"}},
+                     Palette{plain}),
+            "MUTEX        OWNER  SINCE  LEFT     TOKEN\n"
+            "a wide name  ann    -      session  7\n"
+            "b            free   -      -        -");
 }
 
 TEST(CliEntry, TellsALeaseFromASession) {
@@ -48,8 +42,41 @@ TEST(CliEntry, SaysNothingOfASinceThatIsNotKnown) {
   EXPECT_TRUE(to_json({.mutex = "m", .acquired_at = StoreTime{5s}}).at("since").is_null());
 }
 
-TEST(CliMoments, AreUtcForPrograms) {
-  EXPECT_EQ(to_utc(WallTime{1'700'000'000'123ms}), "2023-11-14T22:13:20.123Z");
+TEST(Moments, OfAStoreAreShownInUtc) {
+  EXPECT_EQ(to_utc(shown(StoreTime{1'700'000'000'123ms})), "2023-11-14T22:13:20.123Z");
+}
+
+TEST(Moments, ThatMakeNoSenseAreShownAsTheNearestThatDo) {
+  EXPECT_EQ(to_utc(shown(StoreTime::max())), "9999-12-31T23:59:59.999Z");
+  EXPECT_EQ(to_utc(shown(StoreTime::min())), "1970-01-01T00:00:00.000Z");
+}
+
+TEST(CliDuration, ReadsTheFormsThatTheConfigurationKnows) {
+  EXPECT_EQ(parse_duration("500ms", "--x"), 500ms);
+  EXPECT_EQ(parse_duration("10s", "--x"), 10s);
+  EXPECT_EQ(parse_duration("2m", "--x"), 2min);
+  EXPECT_EQ(parse_duration("1h", "--x"), 1h);
+  EXPECT_EQ(parse_duration("0", "--x"), 0ms);
+}
+
+TEST(CliDuration, RefusesEverythingElseAndNamesTheOption) {
+  for (const auto* text : {"", "s", "-1s", "1.5s", "1 s", "5x", "10ss", "9223372036854775807h",
+                           "99999999999999999999", "+1s", "250"}) {
+    try {
+      parse_duration(text, "--every");
+      ADD_FAILURE() << text;
+    } catch (const UsageError& e) {
+      EXPECT_NE(std::string{e.what()}.find("--every: \"" + std::string{text} + "\""),
+                std::string::npos);
+    }
+  }
+}
+
+TEST(CliDuration, IsShownInAUnitThatPeopleRead) {
+  EXPECT_EQ(to_text(900ms), "900 ms");
+  EXPECT_EQ(to_text(1500ms), "1.5 s");
+  EXPECT_EQ(to_text(5s), "5 s");
+  EXPECT_EQ(to_text(3min), "3 min");
 }
 
 TEST(CliBound, IsNeverLessThanItIs) {
@@ -61,13 +88,9 @@ TEST(CliBound, IsNeverLessThanItIs) {
 
 TEST(CliClockOffset, IsCountedFromTheMiddleOfTheRoundTrip) {
   const WallTime asked{1'000'000ms};
-  TimedReport timed{.asked = asked, .answered = asked + 20ms};
-  EXPECT_FALSE(clock_offset(timed));
-  timed.report.server_time = StoreTime{1'000'110ms};
-  const auto clock = clock_offset(timed);
-  ASSERT_TRUE(clock);
-  EXPECT_EQ(clock->offset, 100ms);
-  EXPECT_EQ(clock->error, 11ms);
+  const auto clock = clock_offset(StoreTime{1'000'110ms}, asked, asked + 20ms);
+  EXPECT_EQ(clock.offset, 100ms);
+  EXPECT_EQ(clock.error, 11ms);
 }
 
 TEST(CliOrigin, FollowsTheOrderInWhichAStoreIsNamed) {

@@ -1,9 +1,15 @@
-#include "cli/terminal/timestamps.hpp"
+#include "cli/terminal/times.hpp"
 
 #include <algorithm>
+#include <cstdint>
 #include <ctime>
+#include <ratio>
 
 #include <fmt/format.h>
+
+#include "cli/errors.hpp"
+#include "simba/config/duration.hpp"
+#include "simba/core/error.hpp"
 
 namespace simba::cli {
 namespace {
@@ -38,6 +44,33 @@ std::string time_of(const std::tm& t) {
 
 }  // namespace
 
+std::chrono::milliseconds parse_duration(std::string_view text, std::string_view option) {
+  try {
+    return config::parse_duration(text);
+  } catch (const Error& error) {
+    throw UsageError{fmt::format("{}: {}", option, error.what())};
+  }
+}
+
+std::string to_text(std::chrono::nanoseconds span) {
+  const auto count = std::chrono::duration_cast<std::chrono::milliseconds>(span).count();
+  if (count < 1'000) return fmt::format("{} ms", count);
+  if (count < 120'000) {
+    const auto tenths = static_cast<double>(count / 100);  // NOLINT(bugprone-integer-division): cut
+    return fmt::format("{:.6g} s", tenths / 10.0);
+  }
+  return fmt::format("{} min", count / 60'000);
+}
+
+std::string at_most(std::chrono::nanoseconds span) {
+  // In the steps in which a time is shown, see to_text.
+  using Tenths = std::chrono::duration<std::int64_t, std::deci>;
+  using namespace std::chrono_literals;
+  if (span < 1s) return "at most " + to_text(std::chrono::ceil<std::chrono::milliseconds>(span));
+  if (span < 119s) return "at most " + to_text(std::chrono::ceil<Tenths>(span));
+  return "at most " + to_text(std::chrono::ceil<std::chrono::minutes>(span));
+}
+
 WallTime wall_now() {
   return std::chrono::floor<std::chrono::milliseconds>(std::chrono::system_clock::now());
 }
@@ -62,6 +95,12 @@ std::string to_date_and_time(WallTime moment) {
 std::string to_time(WallTime moment) {
   const Parts parts = parts_of(moment, Zone::local);
   return fmt::format("{}.{:03}", time_of(parts.calendar), parts.milliseconds);
+}
+
+ClockOffset clock_offset(StoreTime told, WallTime asked, WallTime answered) {
+  const auto half = (answered - asked) / 2;
+  // One more for the milliseconds that both clocks are cut down to.
+  return {.offset = shown(told) - (asked + half), .error = half + std::chrono::milliseconds{1}};
 }
 
 }  // namespace simba::cli
