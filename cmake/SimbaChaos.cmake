@@ -25,17 +25,16 @@ list(REMOVE_ITEM chaos_sources ${chaos_tests} "${PROJECT_SOURCE_DIR}/tests/chaos
   "${PROJECT_SOURCE_DIR}/tests/chaos/clock_skew.cpp" "${PROJECT_SOURCE_DIR}/tests/chaos/detour.cpp"
   "${PROJECT_SOURCE_DIR}/tests/chaos/sanitized_wait.cpp")
 add_library(simba_chaos STATIC ${chaos_sources})
-simba_compile_options(simba_chaos)
+simba_test_options(simba_chaos)
 target_include_directories(simba_chaos PUBLIC "${PROJECT_SOURCE_DIR}/tests")
 target_compile_definitions(simba_chaos PUBLIC
   SIMBA_CHAOS_CLOCK_SKEW="$<TARGET_FILE:simba-clock-skew>"
   SIMBA_CHAOS_DETOUR="$<TARGET_FILE:simba-detour>")
 target_link_libraries(simba_chaos PUBLIC simba::simba simba_test_support fmt::fmt Threads::Threads)
 add_dependencies(simba_chaos simba-clock-skew simba-detour)
-set_target_properties(simba_chaos PROPERTIES UNITY_BUILD OFF)
 
 add_executable(simba-chaos "${PROJECT_SOURCE_DIR}/tests/chaos/main.cpp")
-simba_compile_options(simba-chaos)
+simba_test_options(simba-chaos)
 target_link_libraries(simba-chaos PRIVATE simba_chaos)
 
 # A short round on each store. The seeds are fixed: the faults, their order and their lengths are
@@ -84,13 +83,12 @@ endforeach()
 
 set(chaos_program_test "${PROJECT_SOURCE_DIR}/tests/chaos/program_test.cpp")
 list(REMOVE_ITEM chaos_tests "${chaos_program_test}")
-simba_add_test_program(simba-chaos-test LABEL chaos TIMEOUT 60 SOURCES ${chaos_tests})
+simba_add_test_program(simba-chaos-test BY_SUITE LABEL chaos TIMEOUT 60 SOURCES ${chaos_tests})
 simba_add_test_program(simba-chaos-program-test LABEL chaos TIMEOUT ${chaos_timeout}
   SOURCES "${chaos_program_test}")
 foreach(target IN ITEMS simba-chaos-test simba-chaos-program-test)
   target_link_libraries(${target} PRIVATE simba_chaos)
   target_compile_definitions(${target} PRIVATE SIMBA_CHAOS_PROGRAM="$<TARGET_FILE:simba-chaos>")
   add_dependencies(${target} simba-chaos)
-  set_target_properties(${target} PROPERTIES UNITY_BUILD OFF)
 endforeach()
 simba_use_processors(simba-chaos-program-test 2)

@@ -18,7 +18,7 @@ function(simba_add_command)
     "${PROJECT_SOURCE_DIR}/cli/*/*.cpp")
   list(REMOVE_ITEM sources "${PROJECT_SOURCE_DIR}/cli/main.cpp")
   add_library(simba_cli STATIC ${sources})
-  target_include_directories(simba_cli PUBLIC "${PROJECT_SOURCE_DIR}")
+  target_include_directories(simba_cli PUBLIC "${PROJECT_SOURCE_DIR}" "${PROJECT_SOURCE_DIR}/src")
   target_link_libraries(simba_cli PUBLIC simba::config nlohmann_json::nlohmann_json
     PRIVATE CLI11::CLI11 fmt::fmt Threads::Threads)
 

@@ -15,12 +15,37 @@ if(PROJECT_IS_TOP_LEVEL)
   endif()
 endif()
 
+# What an optimized build is hardened with. A flag that the compiler does not know is left out, as CET
+# is where the machine has none.
+set(simba_hardening -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2)
+if(SIMBA_HARDENING)
+  include(CheckCXXCompilerFlag)
+  include(CheckPIESupported)
+  check_pie_supported()
+  foreach(flag IN ITEMS -fstack-protector-strong -fstack-clash-protection -fcf-protection)
+    string(MAKE_C_IDENTIFIER "SIMBA_HAS${flag}" known)
+    check_cxx_compiler_flag(${flag} ${known})
+    if(${known})
+      list(APPEND simba_hardening ${flag})
+    endif()
+  endforeach()
+endif()
+
+function(simba_harden target)
+  set(optimized "$<CONFIG:Release,RelWithDebInfo,MinSizeRel>")
+  target_compile_options(${target} PRIVATE "$<${optimized}:${simba_hardening}>")
+  target_link_options(${target} PRIVATE "$<${optimized}:LINKER:-z,relro,-z,now>")
+endfunction()
+
 function(simba_compile_options target)
   target_compile_features(${target} PRIVATE cxx_std_20)
   set_target_properties(${target} PROPERTIES
     CXX_EXTENSIONS OFF
     CXX_SCAN_FOR_MODULES OFF
     POSITION_INDEPENDENT_CODE ON)
+  if(SIMBA_HARDENING)
+    simba_harden(${target})
+  endif()
   if(SIMBA_WARNINGS OR SIMBA_WARNINGS_AS_ERRORS)
     target_compile_options(${target} PRIVATE
       -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion -Wold-style-cast

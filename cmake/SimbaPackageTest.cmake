@@ -36,6 +36,8 @@ function(simba_add_package_test name)
       -D "lib=${CMAKE_INSTALL_LIBDIR}" -D "shared=${BUILD_SHARED_LIBS}"
       -D "has_command=$<TARGET_EXISTS:simba-command>"
       -D "command_dir=${CMAKE_INSTALL_BINDIR}"
+      -D "hardened=$<AND:$<BOOL:${SIMBA_HARDENING}>,$<CONFIG:Release,RelWithDebInfo,MinSizeRel>>"
+      -D "command=$<$<TARGET_EXISTS:simba-command>:$<TARGET_FILE:simba-command>>"
       -D "CMAKE_CTEST_COMMAND=${CMAKE_CTEST_COMMAND}" -D "CMAKE_CPACK_COMMAND=${CMAKE_CPACK_COMMAND}"
       -P "${PROJECT_SOURCE_DIR}/cmake/PackageTest.cmake")
   set_tests_properties(package.${name} PROPERTIES TIMEOUT 300 LABELS package)
@@ -47,6 +49,7 @@ simba_add_package_test(shared_parts_show_namespace_simba_alone)
 simba_add_package_test(a_store_that_is_off_needs_nothing)
 simba_add_package_test(simba_can_be_a_part_of_another_build)
 simba_add_package_test(debian_packages_can_be_used)
+simba_add_package_test(optimized_builds_are_hardened)
 # They use what this one installs.
 set_tests_properties(package.an_installed_simba_can_be_found_and_used PROPERTIES
   FIXTURES_SETUP package.installed)

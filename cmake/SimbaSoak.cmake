@@ -17,7 +17,7 @@ add_executable(simba-soak "${soak_main}")
 simba_compile_options(simba-soak)
 target_link_libraries(simba-soak PRIVATE simba_soak)
 
-simba_add_test_program(simba-soak-rules-test LABEL soak TIMEOUT 60 SOURCES "${soak_tests}")
+simba_add_test_program(simba-soak-rules-test BY_SUITE LABEL soak TIMEOUT 60 SOURCES "${soak_tests}")
 target_link_libraries(simba-soak-rules-test PRIVATE simba_soak)
 
 simba_add_test_program(simba-soak-program-test LABEL soak TIMEOUT 300

@@ -1,8 +1,10 @@
 # tests/unit/**/*_test.cpp            -> one program, simba-unit-tests
 # tests/sim/*_test.cpp                -> one program, simba-sim-test
 # tests/contract/<name>_test.cpp      -> one program each, simba-<name>-test
+# tests/contract/*.cpp, the others    -> one program, simba-contract-tests --store=<name>
 # tests/process/<folder>/*_test.cpp   -> one program a folder, simba-<folder>-test
 include(GoogleTest)
+include(SimbaSuites)
 
 # ---- Real servers ----------------------------------------------------------------------------
 # tests/support: the library simba_test_support, and the program that holds a server for it.
@@ -78,15 +80,15 @@ function(simba_use_servers target)
   if(target MATCHES "^simba-(postgresql|sql|cli-stores)-")
     list(APPEND products postgresql)
   endif()
-  if(target MATCHES "^simba-(mysql|sql|cli-stores)-")
+  if(target MATCHES "^simba-(mysql|mariadb|sql|cli-stores)-")
     list(APPEND products mariadb)
   endif()
-  if(target MATCHES "^simba-(redis-(tls|cluster|sentinel))-contract-test$")
+  if(target MATCHES "^simba-(redis-(tls|cluster|sentinel))-contract$")
     list(APPEND products ${CMAKE_MATCH_1})
   elseif(target MATCHES "^simba-(redis|cli|support)-")
     list(APPEND products redis)
   endif()
-  if(target MATCHES "^simba-zookeeper-ensemble-contract-test$")
+  if(target MATCHES "^simba-zookeeper-ensemble-contract$")
     list(APPEND products zookeeper-ensemble)
   elseif(target MATCHES "^simba-(zookeeper|cli-stores|support)-")
     list(APPEND products zookeeper)
@@ -140,19 +142,27 @@ target_link_libraries(simba_test_headers PRIVATE GTest::gmock)
 target_precompile_headers(simba_test_headers PRIVATE <gmock/gmock.h> <gtest/gtest.h> <chrono>
   <functional> <future> <memory> <string> <thread> <variant> <vector>)
 
+# BY_SUITE: ctest runs one process for each suite, not for each test. For quick tests that wait for
+# little: those of a suite run one after another.
 function(simba_add_test_program target)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "LABEL;TIMEOUT" "SOURCES")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "BY_SUITE;NO_TESTS" "LABEL;TIMEOUT" "SOURCES")
   add_executable(${target} ${arg_SOURCES})
   simba_test_options(${target})
   target_include_directories(${target} PRIVATE "${PROJECT_SOURCE_DIR}/src" "${PROJECT_SOURCE_DIR}/tests")
   target_link_libraries(${target} PRIVATE
     simba_test_support $<TARGET_NAME_IF_EXISTS:simba::testkit> simba::simba GTest::gmock_main GTest::gmock Asio::asio spdlog::spdlog fmt::fmt)
   target_precompile_headers(${target} REUSE_FROM simba_test_headers)
-  # PRE_TEST: a sanitized program runs only where ctest runs, which may need special settings.
-  gtest_discover_tests(${target}
-    DISCOVERY_MODE PRE_TEST
-    DISCOVERY_TIMEOUT 120
-    PROPERTIES TIMEOUT ${arg_TIMEOUT} LABELS ${arg_LABEL})
+  if(arg_NO_TESTS)
+    return()
+  elseif(arg_BY_SUITE)
+    simba_discover_suites(${target} LABEL ${arg_LABEL} TIMEOUT ${arg_TIMEOUT})
+  else()
+    # PRE_TEST: a sanitized program runs only where ctest runs, which may need special settings.
+    gtest_discover_tests(${target}
+      DISCOVERY_MODE PRE_TEST
+      DISCOVERY_TIMEOUT 120
+      PROPERTIES TIMEOUT ${arg_TIMEOUT} LABELS ${arg_LABEL})
+  endif()
   simba_use_servers(${target})
 endfunction()
 
@@ -187,27 +197,41 @@ if(LUA_FOUND)
   target_link_libraries(simba_rules PUBLIC ${LUA_LIBRARIES})
 endif()
 if(unit_tests)
-  simba_add_test_program(simba-unit-tests LABEL unit TIMEOUT 300 SOURCES ${unit_tests})
+  simba_add_test_program(simba-unit-tests BY_SUITE LABEL unit TIMEOUT 300 SOURCES ${unit_tests})
   target_link_libraries(simba-unit-tests PRIVATE simba_rules $<TARGET_NAME_IF_EXISTS:simba_cli>)
 endif()
 
 include(SimbaSim)
 file(GLOB sim_tests CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tests/sim/*_test.cpp")
-simba_add_test_program(simba-sim-test LABEL sim TIMEOUT 300 SOURCES ${sim_tests})
+simba_add_test_program(simba-sim-test BY_SUITE LABEL sim TIMEOUT 300 SOURCES ${sim_tests})
 target_link_libraries(simba-sim-test PRIVATE simba_sim)
 target_compile_definitions(simba-sim-test PRIVATE SIMBA_TEST_SIM="$<TARGET_FILE:simba-sim>")
 add_dependencies(simba-sim-test simba-sim)
 
 get_property(example_libraries GLOBAL PROPERTY SIMBA_EXAMPLE_LIBRARIES)
 file(GLOB contract_tests CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tests/contract/*_test.cpp")
-if(NOT TARGET simba::zookeeper)
-  list(FILTER contract_tests EXCLUDE REGEX "/zookeeper_[a-z_]*_test\\.cpp$")
-endif()
 foreach(source IN LISTS contract_tests)
   cmake_path(GET source STEM stem)
   string(REPLACE "_" "-" stem "${stem}")
-  simba_add_test_program(simba-${stem} LABEL contract TIMEOUT 300 SOURCES "${source}")
+  simba_add_test_program(simba-${stem} BY_SUITE LABEL contract TIMEOUT 300 SOURCES "${source}")
   target_link_libraries(simba-${stem} PRIVATE ${example_libraries})
+endforeach()
+# The contract on the stores of ours. Each is one process for all of it: a minute of waiting, or
+# several under a sanitizer.
+file(GLOB contract_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tests/contract/*.cpp")
+list(REMOVE_ITEM contract_sources ${contract_tests})
+set(contract_stores memory sqlite postgresql mariadb mysql57 redis redis-tls redis-cluster
+  redis-sentinel)
+if(TARGET simba::zookeeper)
+  list(APPEND contract_stores zookeeper zookeeper-ensemble)
+else()
+  list(FILTER contract_sources EXCLUDE REGEX "/zookeeper\\.cpp$")
+endif()
+simba_add_test_program(simba-contract-tests NO_TESTS SOURCES ${contract_sources})
+foreach(store IN LISTS contract_stores)
+  simba_discover_suites(simba-contract-tests LIST simba-${store}-contract ARGS --store=${store}
+    LABEL contract TIMEOUT 900 COST 80)
+  simba_use_servers(simba-${store}-contract)
 endforeach()
 
 # The tests of one folder are one program: a link of all drivers takes longer than a test compiles.
@@ -244,6 +268,17 @@ foreach(group IN LISTS groups)
     add_dependencies(${target} simba-command)
   endif()
 endforeach()
+
+# How turns are shared depends on who gets a processor: nothing else runs meanwhile.
+set(file "${PROJECT_BINARY_DIR}/alone.cmake")
+file(CONFIGURE OUTPUT "${file}" @ONLY CONTENT [=[
+foreach(test IN LISTS simba-redis-test_TESTS)
+  if(test MATCHES "^RedisShares")
+    set_tests_properties("${test}" PROPERTIES RUN_SERIAL TRUE)
+  endif()
+endforeach()
+]=])
+set_property(DIRECTORY APPEND PROPERTY TEST_INCLUDE_FILES "${file}")
 
 # Our scripts, on small projects.
 function(simba_add_script_tests suite file)

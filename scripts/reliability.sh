@@ -80,9 +80,10 @@ run_fuzz() { FUZZ_REPORT=$out/fuzz.md exec scripts/fuzz.sh "${FUZZ_SECONDS:-300}
 # row_of_sanitizer <name> <log>: the summary of scripts/test.sh as a row; fails where a test or all
 # of it did.
 row_of_sanitizer() {
-  local name=$1 log=$2 passed failed total seconds skipped
+  local name=$1 log=$2 passed failed total cases seconds skipped
   read -r passed failed < <(sed -En 's/^([0-9]+) passed, ([0-9]+) failed$/\1 \2/p' "$log" | tail -n 1)
   total=$((${passed:-0} + ${failed:-0}))
+  cases=$(sed -n 's/^tests of GoogleTest in these: //p' "$log" | tail -n 1)
   # Of the first run; what was run once more comes after it.
   seconds=$(sed -En 's/^Total Test time \(real\) = *([0-9.]+) sec.*/\1/p' "$log" | head -n 1)
   skipped=$(grep -Ec '^[[:space:]]+[0-9]+ - .* \(Skipped\)' "$log")
@@ -91,7 +92,7 @@ row_of_sanitizer() {
     return 1
   fi
   [ "$failed" -eq 0 ] || failed="**$failed**"
-  echo "| $name | $total | $failed | $skipped | $seconds |"
+  echo "| $name | ${cases:-$total} | $failed | $skipped | $seconds |"
   [ "$failed" = 0 ]
 }
 

@@ -4,7 +4,8 @@
 # end: "failed once, passed alone". More than two of these fail the run all the same.
 # A test that prints SAFETY-VIOLATION has seen a broken rule of safety (two owners, a token that
 # does not grow, a lost update, a callback after stop). It gets no second chance.
-# The last line is always "N passed, N failed"; skipped tests count as passed, as for ctest.
+# The last line is always "N passed, N failed"; skipped tests count as passed, as for ctest. What ctest
+# counts may be a suite; how many tests of GoogleTest were run altogether is said above it.
 set -uo pipefail
 
 safety=SAFETY-VIOLATION
@@ -57,6 +58,10 @@ if [ "${total:-0}" -eq 0 ] || { [ $status -ne 0 ] && [ "$failures" -eq 0 ]; }; t
   exit $((status == 0 ? 1 : status))
 fi
 
+folder=$(sed -n 's/^Test project //p' "$work/log" | head -n 1)
+cases=$(sed -En 's/^\[=+\] ([0-9]+) tests? from .* ran\. .*$/\1/p' \
+  "${folder:-.}/Testing/Temporary/LastTest.log" 2>/dev/null | paste -sd+)
+
 # Lines "   7 - Suite.Name (Failed)", and the numbers of those whose output has the word.
 mapfile -t failed < <(
   sed -En '/^The following tests FAILED:/,$ s/^[[:space:]]+[0-9]+ - (.*) \([^()]*\)[^()]*$/\1/p' "$work/log"
@@ -97,5 +102,6 @@ if [ ${#flaky[@]} -gt $most_flaky ]; then
 else
   failures=$((failures - ${#flaky[@]}))
 fi
+[ -z "$cases" ] || echo "tests of GoogleTest in these: $((cases))"
 echo "$((total - failures)) passed, $failures failed"
 [ "$failures" -eq 0 ]

@@ -10,8 +10,6 @@ namespace simba::chaos {
 
 namespace {
 
-double seconds(std::int64_t nanoseconds) { return static_cast<double>(nanoseconds) / 1e9; }
-
 bool is_within(const std::vector<Period>& periods, std::int64_t moment) {
   return std::any_of(periods.begin(), periods.end(), [&](const Period& period) {
     return period.begin <= moment && moment <= period.end;

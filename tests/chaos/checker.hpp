@@ -10,6 +10,9 @@
 
 namespace simba::chaos {
 
+/// For people to read.
+inline double seconds(std::int64_t nanoseconds) { return static_cast<double>(nanoseconds) / 1e9; }
+
 /// All that was written down about one mutex.
 struct Evidence {
   std::string mutex{};

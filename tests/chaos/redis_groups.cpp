@@ -17,9 +17,6 @@ namespace {
 using namespace std::chrono_literals;
 using support::RedisConsole;
 
-/// Far longer than the servers take.
-constexpr auto order_limit = 60s;
-
 std::vector<std::string> durable() { return {"--appendonly", "yes", "--appendfsync", "always"}; }
 
 std::string host_list(const support::Location& location) {

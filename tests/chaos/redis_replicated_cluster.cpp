@@ -22,8 +22,6 @@ using support::info_value;
 using support::RedisConsole;
 using support::Server;
 
-constexpr auto order_limit = 60s;
-
 /// A node as it sees itself.
 struct Self {
   std::string id{};

@@ -27,6 +27,9 @@ struct LeaseTimes {
 /// The short ones of a round, longer where tests are slow.
 LeaseTimes lease_times();
 
+/// What a group of servers may take to be in order again: far longer than it does.
+inline constexpr std::chrono::seconds order_limit{60};
+
 /// Where servers live.
 struct Stage {
   std::string folder{};         ///< for their files, open to this process

@@ -80,8 +80,6 @@ std::string escaped(const std::string& text) {
   return result;
 }
 
-double seconds(std::int64_t nanoseconds) { return static_cast<double>(nanoseconds) / 1e9; }
-
 /// A part of the time, drawn as one picture.
 class Strip {
  public:

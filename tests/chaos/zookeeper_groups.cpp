@@ -13,8 +13,6 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr auto order_limit = 60s;
-
 /// The session takes the place of the lease.
 std::string zookeeper_url(const support::Location& location) {
   const auto times = lease_times();

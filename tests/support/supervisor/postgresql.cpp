@@ -106,7 +106,7 @@ class PostgreSql final : public Product {
       }
     }
     if (newest.empty()) {
-      throw std::runtime_error{"there is no PostgreSQL server: apt-get install postgresql-15"};
+      throw std::runtime_error{"there is no PostgreSQL server: apt-get install postgresql"};
     }
     return newest;
   }

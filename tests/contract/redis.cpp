@@ -1,19 +1,20 @@
-#pragma once
-
 #include <string>
 #include <string_view>
 
+#include "contract/stores.hpp"
 #include "simba/redis/redis_factory.hpp"
-#include "simba/testkit/store_contract.hpp"
 #include "support/redis_client_options.hpp"
 
 namespace simba::support {
+namespace {
 
-/// The Redis store, for whichever servers `set_up` tells; the rest is the same for all of them.
-inline testkit::StoreUnderTest redis_store() {
+/// The Redis store on the servers at `location`; the rest is the same for all of them.
+testkit::StoreUnderTest redis_store(const char* name, Location (*location)()) {
   using engine::ContentionOptions;
   using testkit::Capability;
   testkit::StoreUnderTest store;
+  store.name = name;
+  store.set_up = [location] { return to_string(location()); };
   store.capabilities = {Capability::separate_processes, Capability::cut_off,
                         Capability::prompt_hand_over,   Capability::fair_hand_over,
                         Capability::slashes_in_names,   Capability::exact_names,
@@ -34,4 +35,17 @@ inline testkit::StoreUnderTest redis_store() {
   return store;
 }
 
+const ContractStore redis_alone{"redis", [] { return redis_store("Redis", redis_location); }};
+const ContractStore redis_tls{"redis-tls",
+                              [] { return redis_store("RedisTls", redis_tls_location); }};
+const ContractStore redis_sentinel{
+    "redis-sentinel", [] { return redis_store("RedisSentinel", redis_sentinel_location); }};
+const ContractStore redis_cluster{
+    "redis-cluster", [] {
+      auto store = redis_store("RedisCluster", redis_cluster_location);
+      store.refuses_mutex = [](std::string_view mutex) { return mutex.starts_with('}'); };
+      return store;
+    }};
+
+}  // namespace
 }  // namespace simba::support

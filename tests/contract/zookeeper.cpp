@@ -1,5 +1,3 @@
-#pragma once
-
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -7,12 +5,13 @@
 #include <string_view>
 #include <utility>
 
-#include "simba/testkit/store_contract.hpp"
+#include "contract/stores.hpp"
 #include "simba/zookeeper/zookeeper_factory.hpp"
 #include "support/zookeeper_client_options.hpp"
 #include "support/zookeeper_proxies.hpp"
 
 namespace simba::support {
+namespace {
 
 /// A factory that keeps alive what its way to the servers goes through. Its services must not
 /// outlive it.
@@ -43,7 +42,7 @@ class ProxiedFactory final : public MutexServiceFactory {
 /// Whether a text that is valid UTF-8 is no name of a node: because of '/', "." or "..", or of
 /// characters that servers refuse, which are those of control, those without a meaning, and all
 /// that take more than 16 bits.
-inline bool is_no_node_name(std::string_view name) {
+bool is_no_node_name(std::string_view name) {
   if (name == "." || name == "..") {
     return true;
   }
@@ -63,11 +62,13 @@ inline bool is_no_node_name(std::string_view name) {
   return false;
 }
 
-/// The ZooKeeper store, for whichever servers `set_up` tells; the rest is the same for all of them.
-inline testkit::StoreUnderTest zookeeper_store() {
+/// The ZooKeeper store on the servers at `location`; the rest is the same for all of them.
+testkit::StoreUnderTest zookeeper_store(const char* name, Location (*location)()) {
   using engine::ContentionOptions;
   using testkit::Capability;
   testkit::StoreUnderTest store;
+  store.name = name;
+  store.set_up = [location] { return to_string(location()); };
   store.capabilities = {Capability::separate_processes, Capability::cut_off,
                         Capability::prompt_hand_over,   Capability::fair_hand_over,
                         Capability::exact_names,        Capability::duplicate_ids};
@@ -92,4 +93,11 @@ inline testkit::StoreUnderTest zookeeper_store() {
   return store;
 }
 
+const ContractStore zookeeper_alone{
+    "zookeeper", [] { return zookeeper_store("ZooKeeper", zookeeper_location); }};
+const ContractStore zookeeper_ensemble{
+    "zookeeper-ensemble",
+    [] { return zookeeper_store("ZooKeeperEnsemble", zookeeper_ensemble_location); }};
+
+}  // namespace
 }  // namespace simba::support

@@ -1,16 +1,15 @@
-#pragma once
-
 #include <chrono>
 #include <string>
 
+#include "contract/stores.hpp"
 #include "simba/mysql/mysql_factory.hpp"
-#include "simba/testkit/store_contract.hpp"
 #include "support/client_options.hpp"
 
 namespace simba::support {
+namespace {
 
-/// The MySQL store, for whichever server `set_up` tells; the rest is the same for all of them.
-inline testkit::StoreUnderTest mysql_store() {
+/// The MySQL store on the server at `location`; the rest is the same for all of them.
+testkit::StoreUnderTest mysql_store(const char* name, Location (*location)()) {
   using engine::ContentionOptions;
   using testkit::Capability;
   const auto options_of = [](const std::string& location, const ContentionOptions& contention) {
@@ -18,6 +17,8 @@ inline testkit::StoreUnderTest mysql_store() {
                                                {.contention = contention});
   };
   testkit::StoreUnderTest store;
+  store.name = name;
+  store.set_up = [location] { return to_string(location()); };
   store.capabilities = {Capability::separate_processes, Capability::cut_off,
                         Capability::prompt_hand_over, Capability::slashes_in_names,
                         Capability::duplicate_ids};
@@ -34,4 +35,13 @@ inline testkit::StoreUnderTest mysql_store() {
   return store;
 }
 
+const ContractStore mariadb{"mariadb", [] {
+                              auto store = mysql_store("MariaDb", mariadb_location);
+                              store.capabilities.insert(testkit::Capability::exact_names);
+                              return store;
+                            }};
+// Not exact names: all its collations take names for the same that differ in trailing spaces alone.
+const ContractStore mysql57{"mysql57", [] { return mysql_store("MySql57", mysql_location); }};
+
+}  // namespace
 }  // namespace simba::support

@@ -1,8 +1,0 @@
-#include "contract/zookeeper_contract.hpp"
-
-int main(int argc, char** argv) {
-  auto store = simba::support::zookeeper_store();
-  store.name = "ZooKeeperEnsemble";
-  store.set_up = [] { return to_string(simba::support::zookeeper_ensemble_location()); };
-  return simba::testkit::run_contract(argc, argv, store);
-}
