@@ -4,12 +4,12 @@
 .DEFAULT_GOAL := help
 # Most tests wait more than they compute; those that compute say so (PROCESSORS, nice).
 TEST_JOBS ?= $(shell expr 3 \* $$(nproc))
-# What the sanitizers run; SANITIZED= runs all. It computes more.
-SANITIZED_JOBS ?= $(shell expr 2 \* $$(nproc))
+# What the sanitizers run; SANITIZED= runs all.
+SANITIZED_JOBS ?= $(TEST_JOBS)
 SANITIZED ?= -L 'unit|contract|sim|chaos'
 
 .PHONY: help setup servers build run test check lint format asan tsan coverage fuzz sim chaos soak \
-  reliability bench compat clean
+  reliability bench compat platforms clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' Makefile
@@ -31,8 +31,7 @@ test: servers build ## Run all tests, among them 1,000 hours of simulation
 	@scripts/test.sh --preset dev --parallel $(TEST_JOBS)
 
 check: setup ## Before each commit: unit tests, contract on memory and SQLite, lint of changes
-	@scripts/build.sh dev --target simba-unit-tests --target simba-memory-contract-test \
-	  --target simba-sqlite-contract-test
+	@scripts/build.sh dev --target simba-unit-tests --target simba-contract-tests
 	@scripts/test.sh --preset dev --parallel $(TEST_JOBS) -L unit
 	@scripts/test.sh --preset dev --parallel $(TEST_JOBS) -R '^(Memory|Sqlite)Contract'
 	@scripts/setup.sh lint
@@ -86,6 +85,9 @@ bench: servers ## Build for release and run all benchmarks
 compat: servers build ## Fetch MySQL 5.7 by npm, where that is there, and run the tests on it
 	@scripts/fetch-mysql.sh
 	@scripts/test.sh --preset dev --parallel $(TEST_JOBS) -R MySql57
+
+platforms: ## Run "make run" and "make test" on bare Debian 12 and 13, and print a table (hours)
+	@scripts/platforms.sh
 
 clean: ## Remove all that was built
 	rm -rf build

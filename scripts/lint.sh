@@ -71,11 +71,12 @@ check_analyze() { clang_tidy '-*,clang-analyzer-*'; }
 
 # Usage: clang_tidy <what .clang-tidy does not say of the checks> [pattern of files]
 clang_tidy() {
-  local log=build/clang-tidy.log
+  local log=build/clang-tidy.log tool=run-clang-tidy-16
+  command -v "$tool" >/dev/null || tool=run-clang-tidy  # a release without version 16
   scripts/build.sh tidy --target help >/dev/null || return 1  # writes build/tidy/compile_commands.json
   # The database is written for GCC; clang does not know all of its flags. Names of one file hide
   # those of another that is compiled together with it.
-  if run-clang-tidy-16 -quiet -j "$jobs" -p build/tidy -checks="$1" \
+  if "$tool" -quiet -j "$jobs" -p build/tidy -checks="$1" \
     -extra-arg=-Wno-unknown-warning-option -extra-arg=-Wno-shadow "${2:-/build/tidy/CMakeFiles/.*/Unity/.*}" >"$log" 2>&1; then
     echo "clang-tidy: $(cat build/tidy/CMakeFiles/*/Unity/*.cxx | grep -c '^#include') files are clean"
   else

@@ -2,19 +2,20 @@
 # Installs the Debian packages that the given groups need and that are missing.
 # Usage: scripts/setup.sh [build] [servers] [lint] [coverage] [fuzz]      (default: build)
 # Does nothing, quickly, when all of them are there. DEPENDENCIES.md says why each is needed.
+# Where releases name a package differently, "a|b" is the first of these that the release has.
 set -euo pipefail
 
 build=(g++ cmake ninja-build libasio-dev libspdlog-dev libfmt-dev
        libsqlite3-dev libpq-dev libmariadb-dev libhiredis-dev libssl-dev
        libzookeeper-mt-dev libyaml-cpp-dev libcli11-dev nlohmann-json3-dev
        libgtest-dev libgmock-dev libbenchmark-dev liblua5.1-0-dev)
-servers=(postgresql-15 mariadb-server redis-server redis-sentinel redis-tools
+servers=(postgresql mariadb-server redis-server redis-sentinel redis-tools
          python3-redis openssl
          libzookeeper-java libcurator-recipes-java default-jre-headless
          pkg-config dpkg-dev file)
-lint=(clang-format clang-tidy-16 cppcheck codespell)
+lint=(clang-format 'clang-tidy-16|clang-tidy' cppcheck codespell)
 coverage=(gcovr)
-fuzz=(clang libclang-rt-14-dev)
+fuzz=(clang libclang-rt-dev)
 
 die() { echo "setup: $*" >&2; exit 1; }
 
@@ -31,22 +32,39 @@ for group in "$@"; do
   esac
 done
 
-command -v dpkg-query >/dev/null && command -v apt-get >/dev/null ||
-  die "this is not a Debian system; please install the counterparts of: ${wanted[*]}"
+if ! command -v dpkg-query >/dev/null || ! command -v apt-get >/dev/null; then
+  cat >&2 <<'END'
+setup: not a Debian system, so nothing is installed; going on with what is there. Simba needs a C++20
+setup: compiler, CMake, Ninja, Asio, spdlog and fmt; each store its client library; the command yaml-cpp,
+setup: CLI11 and JSON for Modern C++; the tests GoogleTest and the servers. DEPENDENCIES.md has the versions.
+END
+  exit 0
+fi
 
 installed() {
   [ "$(dpkg-query -W -f='${db:Status-Status}' "$1" 2>/dev/null)" = installed ]
 }
 
-missing=()
-for package in "${wanted[@]}"; do
-  installed "$package" || missing+=("$package")
-done
+# Fills "missing". A name that the package lists do not have yet is left to the second look.
+find_missing() {
+  local entry name names
+  missing=()
+  for entry in "${wanted[@]}"; do
+    IFS='|' read -ra names <<<"$entry"
+    for name in "${names[@]}"; do
+      ! installed "$name" || continue 2
+      [ ${#names[@]} -eq 1 ] || apt-cache show "$name" >/dev/null 2>&1 || continue
+      break
+    done
+    missing+=("$name")
+  done
+}
+
+find_missing
 if [ ${#missing[@]} -eq 0 ]; then
   echo "setup: all packages for '$*' are installed"
   exit 0
 fi
-echo "setup: installing with apt-get: ${missing[*]}"
 
 as_root=()
 if [ "$(id -u)" -ne 0 ]; then
@@ -62,6 +80,8 @@ apt() {
     apt-get -q -o DPkg::Lock::Timeout=300 -o Acquire::Retries=3 "$@" </dev/null
 }
 apt update || echo "setup: apt-get update failed; trying with the package lists that are there" >&2
+find_missing
+echo "setup: installing with apt-get: ${missing[*]}"
 apt install -y --no-install-recommends "${missing[@]}" ||
   die "apt-get could not install: ${missing[*]}; see the message above"
 echo "setup: done"
