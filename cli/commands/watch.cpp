@@ -115,20 +115,9 @@ class Watch {
     }
   }
 
-  /// A name that the store has but does not accept, as another program may have put there, is
-  /// reported and left out. With -m it is the user's, and an error.
   void follow() {
     for (auto& [mutex, followed] : followed_) {
-      if (followed.service || followed.refused) continue;
-      try {
-        followed.service = factory_->create_mutex_retrieval_service(*followed.watcher);
-        followed.service->start();
-      } catch (const Error& error) {
-        if (only_ || error.kind() != ErrorKind::invalid_argument) throw;
-        followed.refused = true;
-        output_.note(fmt::format("cannot watch mutex \"{}\": {}", printable(mutex), error.what()),
-                     {{"event", "not_watched"}, {"mutex", mutex}, {"message", error.what()}});
-      }
+      if (!followed.service && !followed.refused) follow(mutex, followed);
     }
   }
 
@@ -154,6 +143,20 @@ class Watch {
     std::unique_ptr<MutexRetrievalService> service{};  // ends before its watcher
     bool refused = false;                              // its name is
   };
+
+  /// A name that the store has but does not accept, as another program may have put there, is
+  /// reported and left out. With -m it is the user's, and an error.
+  void follow(const std::string& mutex, Followed& followed) {
+    try {
+      followed.service = factory_->create_mutex_retrieval_service(*followed.watcher);
+      followed.service->start();
+    } catch (const Error& error) {
+      if (only_ || error.kind() != ErrorKind::invalid_argument) throw;
+      followed.refused = true;
+      output_.note(fmt::format("cannot watch mutex \"{}\": {}", printable(mutex), error.what()),
+                   {{"event", "not_watched"}, {"mutex", mutex}, {"message", error.what()}});
+    }
+  }
 
   const std::optional<std::string> only_;
   Output& output_;
