@@ -3,9 +3,7 @@
 #include <atomic>
 #include <condition_variable>
 #include <mutex>
-#include <new>
 #include <string>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -13,6 +11,7 @@
 #include <spdlog/sinks/stdout_color_sinks.h>
 #include <spdlog/spdlog.h>
 
+#include "core/fork/leaked_in_child.hpp"
 #include "core/text.hpp"
 #include "core/threads/thread_group.hpp"
 #include "simba/core/fork_guard.hpp"
@@ -127,8 +126,6 @@ class LogQueue {
       written_ += lines.size();
       passed_on_.notify_all();
     }
-    ended_ = true;
-    passed_on_.notify_all();
   }
 
   /// Lets `run` end once everything has been passed on.
@@ -138,12 +135,8 @@ class LogQueue {
     changed_.notify_one();
   }
 
-  /// Says whether `run` has ended within `limit`. If not, it ends with the line it is stuck in.
-  bool ends_within(std::chrono::nanoseconds limit) {
-    std::unique_lock lock{mutex_};
-    given_up_ = !passed_on_.wait_for(lock, limit, [this] { return ended_; });
-    return !given_up_;
-  }
+  /// Lets `run` end with the line it is stuck in.
+  void give_up() noexcept { given_up_ = true; }
 
  private:
   struct Line {
@@ -207,46 +200,40 @@ class LogQueue {
   std::uint64_t taken_ = 0;
   std::uint64_t written_ = 0;
   bool ending_ = false;
-  bool ended_ = false;
 };
 
 class QueuedLogger final : public Logger {
  public:
   QueuedLogger(std::shared_ptr<Logger> to, LogText text)
-      : queue_{std::make_shared<LogQueue>(std::move(to), text)} {
-    const auto group = std::make_shared<const detail::ThreadGroup>();
-    thread_ = group->start("simba-log", [group, queue = queue_] { queue->run(); });
-  }
+      : parts_{std::make_shared<LogQueue>(std::move(to), text)} {}
 
-  ~QueuedLogger() override {
-    if (queue_->in_forked_child()) {  // neither the thread nor its lock can be ended here
-      detail::leak(queue_);
-      static_cast<void>(new (std::nothrow) std::thread{std::move(thread_)});
-      return;
-    }
-    queue_->finish();
-    // This may be its own thread, where a logger was the last to hold a runtime.
-    const bool own = thread_.get_id() == std::this_thread::get_id();
-    if (!own && queue_->ends_within(flush_limit)) {
-      thread_.join();
-    } else {
-      thread_.detach();
-    }
-  }
-
-  QueuedLogger(const QueuedLogger&) = delete;
-  QueuedLogger& operator=(const QueuedLogger&) = delete;
-
-  bool enabled(LogLevel level) const noexcept override { return queue_->enabled(level); }
+  bool enabled(LogLevel level) const noexcept override { return parts_->queue->enabled(level); }
   void log(LogLevel level, std::string_view message) noexcept override {
-    queue_->push(level, message);
+    parts_->queue->push(level, message);
   }
-  bool flush(std::chrono::nanoseconds limit) override { return queue_->flush(limit); }
-  std::uint64_t dropped() const noexcept override { return queue_->dropped(); }
+  bool flush(std::chrono::nanoseconds limit) override { return parts_->queue->flush(limit); }
+  std::uint64_t dropped() const noexcept override { return parts_->queue->dropped(); }
 
  private:
-  const std::shared_ptr<LogQueue> queue_;
-  std::thread thread_;
+  struct Parts {
+    explicit Parts(std::shared_ptr<LogQueue> the_queue) : queue{std::move(the_queue)} {
+      thread.start("simba-log", [queue = queue] { queue->run(); });
+    }
+    ~Parts() {
+      queue->finish();
+      // This may be its own thread, where a logger was the last to hold a runtime.
+      const bool own = thread.contains_this_thread();
+      if (!thread.join_or_let_go(flush_limit) && !own) queue->give_up();
+    }
+    Parts(const Parts&) = delete;
+    Parts& operator=(const Parts&) = delete;
+    bool in_forked_child() const noexcept { return queue->in_forked_child(); }
+
+    const std::shared_ptr<LogQueue> queue;
+    detail::BoundedThreads thread;
+  };
+
+  detail::LeakedInChild<Parts> parts_;
 };
 
 }  // namespace

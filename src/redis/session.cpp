@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "redis/connection/io_thread.hpp"
+#include "core/threads/event_loop.hpp"
 #include "redis/routing/cluster_router.hpp"
 
 namespace simba::redis {
@@ -20,8 +20,9 @@ Confirmation confirmation_of(const RedisOptions& options) {
 }  // namespace
 
 SessionIo make_session_io(const Runtime& runtime) {
-  const auto io = std::make_shared<IoThread>("simba-redis", std::make_shared<detail::ThreadGroup>(),
-                                             runtime.log);
+  const auto io =
+      std::make_shared<detail::LoopThread>("simba-redis", "a task of simba-redis threw",
+                                           std::make_shared<detail::ThreadGroup>(), runtime.log);
   return {.post =
               [weak = std::weak_ptr{io}](std::function<void()> task) {
                 if (const auto thread = weak.lock()) thread->post(std::move(task));

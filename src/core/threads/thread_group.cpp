@@ -1,6 +1,9 @@
 #include "core/threads/thread_group.hpp"
 
+#include <algorithm>
+#include <condition_variable>
 #include <csignal>
+#include <mutex>
 #include <pthread.h>
 #include <utility>
 
@@ -51,5 +54,50 @@ void ThreadGroup::join_or_detach(std::thread& thread) const {
 }
 
 bool ThreadGroup::contains_this_thread() const noexcept { return group_of_this_thread == this; }
+
+struct BoundedThreads::Ended {
+  const ThreadGroup group;
+  std::mutex mutex;
+  std::condition_variable changed;
+  std::size_t count = 0;  // guarded by mutex
+};
+
+BoundedThreads::BoundedThreads() : ended_{std::make_shared<Ended>()} {}
+
+void BoundedThreads::start(const std::string& name, std::function<void()> body) {
+  threads_.reserve(threads_.size() + 1);  // a thread that runs finds its place
+  threads_.push_back(ended_->group.start(name, [ended = ended_, run = std::move(body)]() mutable {
+    run();
+    run = nullptr;  // what it holds is destroyed before the thread counts as ended
+    const std::lock_guard lock{ended->mutex};
+    ++ended->count;
+    ended->changed.notify_all();
+  }));
+  ++started_;
+}
+
+bool BoundedThreads::contains_this_thread() const noexcept {
+  return std::any_of(threads_.begin(), threads_.end(), [](const std::thread& thread) {
+    return thread.get_id() == std::this_thread::get_id();
+  });
+}
+
+bool BoundedThreads::join_or_let_go(std::chrono::nanoseconds patience) {
+  bool all_ended = false;
+  if (!contains_this_thread()) {
+    std::unique_lock lock{ended_->mutex};
+    all_ended =
+        ended_->changed.wait_for(lock, patience, [this] { return ended_->count == started_; });
+  }
+  for (std::thread& thread : threads_) {
+    if (all_ended) {
+      thread.join();
+    } else {
+      thread.detach();
+    }
+  }
+  threads_.clear();
+  return all_ended;
+}
 
 }  // namespace simba::detail

@@ -4,7 +4,6 @@
 #include <chrono>
 #include <cstdint>
 #include <mutex>
-#include <thread>
 #include <utility>
 
 #include <asio/basic_waitable_timer.hpp>
@@ -95,32 +94,14 @@ class TimerState {
 class AsioTimers final : public TimerService, public std::enable_shared_from_this<AsioTimers> {
  public:
   AsioTimers(std::shared_ptr<const ThreadGroup> group, std::shared_ptr<Logger> log)
-      : parts_{std::make_shared<EventLoop>("a timer callback threw", 1, std::move(group),
-                                           std::move(log))} {}
+      : thread_{"simba-timer", "a timer callback threw", std::move(group), std::move(log)} {}
 
   std::unique_ptr<Timer> create(std::function<void()> on_due) override;
 
-  bool in_forked_child() const noexcept { return parts_->in_forked_child(); }
+  bool in_forked_child() const noexcept { return thread_.in_forked_child(); }
 
  private:
-  struct Parts {
-    explicit Parts(std::shared_ptr<EventLoop> event_loop)
-        : loop{std::move(event_loop)}, thread{loop->group().start("simba-timer", [loop = loop] {
-            loop->run();
-          })} {}
-    ~Parts() {
-      loop->stop();
-      loop->group().join_or_detach(thread);
-    }
-    Parts(const Parts&) = delete;
-    Parts& operator=(const Parts&) = delete;
-    bool in_forked_child() const noexcept { return loop->in_forked_child(); }
-
-    std::shared_ptr<EventLoop> loop;
-    std::thread thread;
-  };
-
-  LeakedInChild<Parts> parts_;
+  LoopThread thread_;
 };
 
 class AsioTimer final : public Timer {
@@ -154,7 +135,7 @@ std::unique_ptr<Timer> AsioTimers::create(std::function<void()> on_due) {
         "the timer thread belongs to the parent process; create a new runtime after fork()"};
   }
   return std::make_unique<AsioTimer>(
-      shared_from_this(), std::make_shared<TimerState>(*parts_->loop, std::move(on_due)));
+      shared_from_this(), std::make_shared<TimerState>(*thread_.loop(), std::move(on_due)));
 }
 
 }  // namespace

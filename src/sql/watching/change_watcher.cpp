@@ -14,8 +14,8 @@
 #include <variant>
 #include <vector>
 
+#include "core/threads/thread_group.hpp"
 #include "sql/workers/wakeup.hpp"
-#include "sql/workers/worker_threads.hpp"
 
 namespace simba::sql {
 
@@ -187,7 +187,7 @@ class ChangeWatcher::Loop : public std::enable_shared_from_this<Loop> {
   bool missed_ = false;                       // and one at everything was wanted meanwhile
   std::unordered_set<std::string> excluded_;  // what the database refuses to look at
 
-  WorkerThreads thread_;  // used by the owner of this loop only
+  detail::BoundedThreads thread_;  // used by the owner of this loop only
 };
 
 ChangeWatcher::ChangeWatcher(std::shared_ptr<StatementPool> pool, std::shared_ptr<WatchHub> hub,

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "core/connect_gate.hpp"
+#include "core/threads/thread_group.hpp"
 #include "simba/core/error.hpp"
 #include "simba/core/fork_guard.hpp"
 #include "simba/core/log.hpp"
@@ -21,7 +22,6 @@
 #include "sql/sql_plan.hpp"
 #include "sql/workers/request_queue.hpp"
 #include "sql/workers/wakeup.hpp"
-#include "sql/workers/worker_threads.hpp"
 
 namespace simba::sql {
 
@@ -102,7 +102,7 @@ class StatementPool : public std::enable_shared_from_this<StatementPool> {
   // guarded by mutex_
   RequestQueue queue_;
   detail::ConnectGate gate_;
-  WorkerThreads threads_;
+  detail::BoundedThreads threads_;
   std::atomic<std::uint64_t> news_{0};  // grows with the lock held when there may be work to take
   std::size_t idle_ = 0;                // threads that wait with a session
   std::size_t idle_spare_ = 0;          // threads that wait without one

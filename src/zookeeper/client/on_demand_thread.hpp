@@ -9,7 +9,9 @@
 
 namespace simba::zookeeper {
 
-/// Runs jobs that block, in order, on a thread that is there only while there are jobs.
+/// Runs jobs that block, in order, on a thread that is there only while there are jobs. (Not
+/// detail::BoundedThreads: jobs come while another thread waits for the end of the earlier ones,
+/// and those that are given up are carried out nevertheless.)
 ///
 /// Threads: every function may be called from any thread.
 /// Lifetime: the destructor does not wait for jobs; they are carried out all the same. In a forked

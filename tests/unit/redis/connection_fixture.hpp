@@ -11,9 +11,8 @@
 
 #include <gtest/gtest.h>
 
-#include "core/threads/thread_group.hpp"
+#include "core/threads/event_loop.hpp"
 #include "redis/connection/connection.hpp"
-#include "redis/connection/io_thread.hpp"
 #include "redis/protocol/command.hpp"
 #include "simba/core/log.hpp"
 #include "support/patience.hpp"
@@ -94,7 +93,7 @@ class Client {
     const std::lock_guard lock{mutex_};
     return cause_;
   }
-  IoThread& io() noexcept { return io_; }
+  detail::LoopThread& io() noexcept { return io_; }
 
   Told told{};
 
@@ -113,7 +112,8 @@ class Client {
 
   mutable std::mutex mutex_;
   std::optional<Error> cause_;
-  IoThread io_{"simba-redis", std::make_shared<detail::ThreadGroup>(), make_null_logger()};
+  detail::LoopThread io_{"simba-redis", "a task threw", std::make_shared<detail::ThreadGroup>(),
+                         make_null_logger()};
   std::shared_ptr<Connection> connection_;
 };
 

@@ -160,7 +160,8 @@ TEST(OpeningARedisConnection, NamesTheUserWhosePasswordIsRefused) {
 
 TEST(OpeningARedisConnection, MayBeClosedInOnReady) {
   const FakeServer server;
-  IoThread io{"simba-redis", std::make_shared<detail::ThreadGroup>(), make_null_logger()};
+  detail::LoopThread io{"simba-redis", "a task threw", std::make_shared<detail::ThreadGroup>(),
+                        make_null_logger()};
   std::shared_ptr<Connection> connection;
   std::atomic<bool> ready = false;
   std::atomic<int> others = 0;

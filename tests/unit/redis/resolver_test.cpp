@@ -6,7 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "redis/connection/io_thread.hpp"
+#include "core/threads/event_loop.hpp"
 #include "simba/core/log.hpp"
 #include "unit/redis/name_lookup.hpp"
 
@@ -28,7 +28,8 @@ class ResolverTest : public testing::Test {
     return found.get_future().get();
   }
 
-  IoThread io_{"simba-redis", std::make_shared<detail::ThreadGroup>(), make_null_logger()};
+  detail::LoopThread io_{"simba-redis", "a task threw", std::make_shared<detail::ThreadGroup>(),
+                         make_null_logger()};
 };
 
 TEST_F(ResolverTest, TakesAddressesAsTheyAre) {

@@ -1,4 +1,4 @@
-#include "redis/connection/io_thread.hpp"
+#include "core/threads/event_loop.hpp"
 
 #include <future>
 #include <memory>
@@ -11,15 +11,15 @@
 #include "simba/core/log.hpp"
 #include "support/patience.hpp"
 
-namespace simba::redis {
+namespace simba::detail {
 namespace {
 
-std::unique_ptr<IoThread> make() {
-  return std::make_unique<IoThread>("simba-redis", std::make_shared<detail::ThreadGroup>(),
-                                    make_null_logger());
+std::unique_ptr<LoopThread> make() {
+  return std::make_unique<LoopThread>("simba-loop", "a task threw", std::make_shared<ThreadGroup>(),
+                                      make_null_logger());
 }
 
-TEST(RedisIoThread, RunsWhatIsPostedAlsoAfterATaskThatThrows) {
+TEST(LoopThread, RunsWhatIsPostedAlsoAfterATaskThatThrows) {
   const auto io = make();
   std::promise<void> ran;
   io->post([] { throw std::runtime_error{"the fault of a task"}; });
@@ -27,7 +27,7 @@ TEST(RedisIoThread, RunsWhatIsPostedAlsoAfterATaskThatThrows) {
   ran.get_future().get();
 }
 
-TEST(RedisIoThread, RunsWhatWasPostedBeforeItStops) {
+TEST(LoopThread, RunsWhatWasPostedBeforeItStops) {
   const auto io = make();
   int ran = 0;
   for (int i = 0; i < 100; ++i) io->post([&] { ++ran; });
@@ -36,7 +36,7 @@ TEST(RedisIoThread, RunsWhatWasPostedBeforeItStops) {
   EXPECT_EQ(ran, 100);
 }
 
-TEST(RedisIoThread, FreesWhatIsPostedAfterItHasStopped) {
+TEST(LoopThread, FreesWhatIsPostedAfterItHasStopped) {
   auto io = make();
   const auto held = std::make_shared<int>(1);
   io->stop();
@@ -45,7 +45,7 @@ TEST(RedisIoThread, FreesWhatIsPostedAfterItHasStopped) {
   EXPECT_EQ(held.use_count(), 1);
 }
 
-TEST(RedisIoThread, MayBeDestroyedOnItself) {
+TEST(LoopThread, MayBeDestroyedOnItself) {
   auto io = make();
   std::promise<void> posted;
   std::promise<void> gone;
@@ -58,7 +58,7 @@ TEST(RedisIoThread, MayBeDestroyedOnItself) {
   gone.get_future().get();
 }
 
-TEST(RedisIoThread, IsLeftAloneInAForkedChild) {
+TEST(LoopThread, IsLeftAloneInAForkedChild) {
   auto io = make();
   const pid_t child = ::fork();
   ASSERT_GE(child, 0);
@@ -72,4 +72,4 @@ TEST(RedisIoThread, IsLeftAloneInAForkedChild) {
 }
 
 }  // namespace
-}  // namespace simba::redis
+}  // namespace simba::detail
