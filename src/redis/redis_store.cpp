@@ -42,30 +42,15 @@ RedisStore::RedisStore(RedisOptions options, std::shared_ptr<const ConnectionSet
       runtime_{std::move(runtime)},
       make_io_{std::move(make_io)} {}
 
-RedisStore::~RedisStore() {
-  if (session_ && fork_guard_.in_child()) detail::leak(session_);
-}
-
 void RedisStore::check_names(std::string_view mutex, std::string_view contender_id) const {
   if (options_.topology == Topology::cluster) check_slot(mutex);
   check_messages(contender_id);
 }
 
 std::shared_ptr<void> RedisStore::attach() {
-  const std::lock_guard lock{mutex_};
-  if (users_ == 0) session_ = std::make_shared<Session>(options_, settings_, runtime_, make_io_());
-  ++users_;
-  return {this, [self = shared_from_this()](void*) { self->detach(); }};
-}
-
-void RedisStore::detach() {
-  if (fork_guard_.in_child()) return;
-  std::shared_ptr<Session> session;
-  {
-    const std::lock_guard lock{mutex_};
-    if (--users_ == 0) session = std::move(session_);
-  }
-  if (session) session->close();
+  return session_.attach(shared_from_this(), [this] {
+    return std::make_shared<Session>(options_, settings_, runtime_, make_io_());
+  });
 }
 
 void RedisStore::acquire(const LeaseRequest& request, AnswerHandler handler) {
@@ -87,23 +72,18 @@ void RedisStore::retrieve(const LeaseRequest& request, AnswerHandler handler) {
 std::unique_ptr<engine::Watch> RedisStore::watch(const LeaseRequest& request,
                                                  NoticeHandler handler) {
   check(request);
-  const auto session = current();
-  if (!session) throw Error{ErrorKind::unavailable, unusable()};
-  return session->watch(request, std::move(handler));
+  return session_.get()->watch(request, std::move(handler));
 }
 
 void RedisStore::send(Kind kind, const LeaseRequest& request, FencingToken token,
                       AnswerHandler handler) {
+  std::shared_ptr<Session> session;
   try {
     check(request);
     if (kind != Kind::retrieve) check_not_blank("contender id", request.contender_id);
+    session = session_.get();
   } catch (const Error& error) {
     handler(error);
-    return;
-  }
-  const auto session = current();
-  if (!session) {
-    handler(Error{ErrorKind::unavailable, unusable()});
     return;
   }
   std::make_shared<ScriptRequest>(session->context(), kind, request, token, std::move(handler))
@@ -116,19 +96,6 @@ void RedisStore::check(const LeaseRequest& request) const {
     check_name("contender id", request.contender_id, name_limits().contender_id);
   }
   check_names(request.mutex, request.contender_id);
-}
-
-/// Empty while nobody is attached, and in a forked child.
-std::shared_ptr<Session> RedisStore::current() {
-  if (fork_guard_.in_child()) return nullptr;
-  const std::lock_guard lock{mutex_};
-  return session_;
-}
-
-std::string RedisStore::unusable() const {
-  return fork_guard_.in_child()
-             ? "this Redis store belongs to the parent process; create a new one after fork()"
-             : "the Redis store is closed";
 }
 
 }  // namespace simba::redis

@@ -1,16 +1,13 @@
 #pragma once
 
-#include <cstddef>
 #include <functional>
 #include <memory>
-#include <mutex>
-#include <string>
 #include <string_view>
 
+#include "engine/open_while_attached.hpp"
 #include "redis/connection/connection.hpp"
 #include "redis/routing/script_request.hpp"
 #include "redis/session.hpp"
-#include "simba/core/fork_guard.hpp"
 #include "simba/core/runtime.hpp"
 #include "simba/engine/lease_store.hpp"
 #include "simba/redis/redis_options.hpp"
@@ -26,9 +23,6 @@ class RedisStore final : public engine::LeaseStore,
   /// `options` have been checked; `make_io` is called for each session.
   RedisStore(RedisOptions options, std::shared_ptr<const ConnectionSettings> settings,
              std::shared_ptr<const Runtime> runtime, std::function<SessionIo()> make_io);
-  ~RedisStore() override;
-  RedisStore(const RedisStore&) = delete;
-  RedisStore& operator=(const RedisStore&) = delete;
 
   NameLimits name_limits() const noexcept override { return {}; }
   void check_names(std::string_view mutex, std::string_view contender_id) const override;
@@ -46,21 +40,14 @@ class RedisStore final : public engine::LeaseStore,
   void send(ScriptRequest::Kind kind, const engine::LeaseRequest& request, FencingToken token,
             engine::AnswerHandler handler);
   void check(const engine::LeaseRequest& request) const;
-  std::shared_ptr<Session> current();
-  std::string unusable() const;
-  void detach();
 
   // constant after construction
   const RedisOptions options_;
   const std::shared_ptr<const ConnectionSettings> settings_;
   const std::shared_ptr<const Runtime> runtime_;
   const std::function<SessionIo()> make_io_;
-  const ForkGuard fork_guard_;
 
-  std::mutex mutex_;
-  // guarded by mutex_
-  std::shared_ptr<Session> session_;
-  std::size_t users_ = 0;
+  engine::OpenWhileAttached<Session> session_{"Redis"};
 };
 
 }  // namespace simba::redis

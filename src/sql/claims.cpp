@@ -134,11 +134,6 @@ void Claims::sweep(LocalTime now) {
   sweep_at_ = std::max(few, 2 * claims_.size());
 }
 
-void Claims::forget_all() {
-  const std::lock_guard lock{mutex_};
-  claims_.clear();
-}
-
 std::size_t Claims::size() const {
   const std::lock_guard lock{mutex_};
   return claims_.size();

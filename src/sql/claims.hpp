@@ -46,9 +46,6 @@ class Claims {
                                const Result<std::optional<Row>>& result, engine::LeaseAnswer answer,
                                LocalTime now);
 
-  /// The store ends its connections.
-  void forget_all();
-
   /// How many contenders it remembers something of.
   std::size_t size() const;
 

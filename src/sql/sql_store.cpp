@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstddef>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -10,7 +9,7 @@
 #include <utility>
 #include <variant>
 
-#include "simba/core/fork_guard.hpp"
+#include "engine/open_while_attached.hpp"
 #include "simba/engine/lease_service_factory.hpp"
 #include "sql/claims.hpp"
 #include "sql/rows.hpp"
@@ -66,7 +65,55 @@ class HubWatch final : public engine::Watch {
   const std::shared_ptr<Subscription> subscription_;
 };
 
-/// Threads: see LeaseStore. A request is answered on a thread of the pool.
+/// What the store has while someone is attached. In its making nothing is connected or started.
+class Opened {
+ public:
+  Opened(std::shared_ptr<Database> database, const SqlPlan& plan,
+         std::shared_ptr<const Runtime> runtime, std::shared_ptr<WatchHub> hub)
+      : runtime_{std::move(runtime)},
+        plan_{plan},
+        hub_{std::move(hub)},
+        pool_{std::make_shared<StatementPool>(std::move(database), plan, runtime_->log)} {}
+
+  StatementPool& pool() const noexcept { return *pool_; }
+  const std::shared_ptr<Claims>& claims() const noexcept { return claims_; }
+
+  void begin_watching(bool is_new) {
+    const std::lock_guard lock{mutex_};
+    if (closed_) return;
+    if (!watcher_) {
+      watcher_ = std::make_unique<ChangeWatcher>(pool_, hub_, *runtime_, plan_);
+    } else if (is_new) {
+      watcher_->watched_changed();
+    }
+  }
+
+  void close() {
+    std::unique_ptr<ChangeWatcher> watcher;
+    {
+      const std::lock_guard lock{mutex_};
+      closed_ = true;
+      watcher = std::move(watcher_);
+    }
+    watcher.reset();
+    pool_->close();
+  }
+
+ private:
+  // constant after construction
+  const std::shared_ptr<const Runtime> runtime_;
+  const SqlPlan plan_;
+  const std::shared_ptr<WatchHub> hub_;
+  const std::shared_ptr<StatementPool> pool_;
+  const std::shared_ptr<Claims> claims_ = std::make_shared<Claims>();
+
+  std::mutex mutex_;
+  // guarded by mutex_
+  std::unique_ptr<ChangeWatcher> watcher_;  // made at the first watch
+  bool closed_ = false;
+};
+
+/// Threads: see LeaseStore. A request is answered on a thread of the pool, or inside the call.
 class SqlStore final : public engine::LeaseStore, public std::enable_shared_from_this<SqlStore> {
  public:
   SqlStore(std::shared_ptr<Database> database, const SqlPlan& plan,
@@ -74,15 +121,7 @@ class SqlStore final : public engine::LeaseStore, public std::enable_shared_from
       : runtime_{std::move(runtime)},
         database_{std::move(database)},
         plan_{plan},
-        hub_{std::make_shared<WatchHub>(runtime_->clock)},
-        pool_{make_pool()} {}
-
-  SqlStore(const SqlStore&) = delete;
-  SqlStore& operator=(const SqlStore&) = delete;
-  ~SqlStore() override {
-    watcher_.reset();
-    pool_->close();
-  }
+        hub_{std::make_shared<WatchHub>(runtime_->clock)} {}
 
   NameLimits name_limits() const noexcept override { return {}; }
 
@@ -97,10 +136,9 @@ class SqlStore final : public engine::LeaseStore, public std::enable_shared_from
   }
 
   std::shared_ptr<void> attach() override {
-    if (fork_guard_.in_child()) return nullptr;
-    const std::lock_guard lock{mutex_};
-    if (users_++ == 0 && !std::exchange(open_, true)) pool_ = make_pool();
-    return {this, [self = shared_from_this()](void*) { self->detach(); }};
+    return opened_.attach(shared_from_this(), [this] {
+      return std::make_shared<Opened>(database_, plan_, runtime_, hub_);
+    });
   }
 
   void acquire(const LeaseRequest& request, AnswerHandler handler) override {
@@ -118,59 +156,79 @@ class SqlStore final : public engine::LeaseStore, public std::enable_shared_from
       change(Change::release, request, token, std::move(handler));
       return;
     }
-    pool()->look(request.mutex, request.contender_id,
-                 [claims = claims_, request, clock = runtime_->clock,
-                  then = std::move(handler)](const Result<std::optional<Row>>& result) {
-                   then(claims->answered(Change::release, request, {}, result, answer_of(result),
-                                         clock->now()));
-                 });
+    serve(std::move(handler), [&](const Opened& opened, AnswerHandler next) {
+      opened.pool().look(request.mutex, request.contender_id,
+                         [claims = opened.claims(), request, clock = runtime_->clock,
+                          then = std::move(next)](const Result<std::optional<Row>>& result) {
+                           then(claims->answered(Change::release, request, {}, result,
+                                                 answer_of(result), clock->now()));
+                         });
+    });
   }
 
   void retrieve(const LeaseRequest& request, AnswerHandler handler) override {
-    pool()->look(request.mutex, {},
-                 [then = std::move(handler)](const Result<std::optional<Row>>& result) {
-                   then(answer_of(result));
-                 });
+    serve(std::move(handler), [&](const Opened& opened, AnswerHandler next) {
+      opened.pool().look(request.mutex, {},
+                         [then = std::move(next)](const Result<std::optional<Row>>& result) {
+                           then(answer_of(result));
+                         });
+    });
   }
 
   std::unique_ptr<engine::Watch> watch(const LeaseRequest& request,
                                        NoticeHandler handler) override {
+    const auto opened = opened_.get();
     auto subscription = std::make_shared<Subscription>(request.mutex, std::move(handler));
     const bool is_new = hub_->add(subscription);
     auto watch = std::make_unique<HubWatch>(hub_, std::move(subscription));
-    begin_watching(is_new);
+    opened->begin_watching(is_new);
     // The first notice. Where it fails the watcher's look does the same a little later.
-    pool()->look(request.mutex, {},
-                 [mutex = request.mutex, hub = hub_,
-                  asked_at = runtime_->clock->now()](const Result<std::optional<Row>>& result) {
-                   tell(*hub, mutex, answer_of(result), asked_at);
-                 });
+    opened->pool().look(request.mutex, {},
+                        [mutex = request.mutex, hub = hub_, asked_at = runtime_->clock->now()](
+                            const Result<std::optional<Row>>& result) {
+                          tell(*hub, mutex, answer_of(result), asked_at);
+                        });
     return watch;
   }
 
  private:
+  template <class Function>
+  void serve(AnswerHandler handler, const Function& function) {
+    std::shared_ptr<Opened> opened;
+    try {
+      opened = opened_.get();
+    } catch (const Error& error) {
+      handler(error);
+      return;
+    }
+    function(*opened, std::move(handler));
+  }
+
   void change(Change change, const LeaseRequest& request, FencingToken token,
               AnswerHandler handler) {
     if (const auto error = refusal(request, name_limits())) {
       handler(*error);
       return;
     }
-    const LocalTime now = runtime_->clock->now();
-    const auto version = claims_->sending(change, request, token, now);
     // Others of this process that watch the mutex learn of it without a further trip.
-    pool()->change(change,
-                   {.mutex = request.mutex,
-                    .contender_id = request.contender_id,
-                    .ttl = request.ttl,
-                    .transition = request.transition,
-                    .version = version},
-                   [change, request, version, claims = claims_, hub = hub_, asked_at = now,
-                    clock = runtime_->clock,
-                    then = std::move(handler)](const Result<std::optional<Row>>& result) {
-                     const LeaseAnswer answer = answer_of(result, change);
-                     then(claims->answered(change, request, version, result, answer, clock->now()));
-                     tell(*hub, request.mutex, answer, asked_at);
-                   });
+    serve(std::move(handler), [&](const Opened& opened, AnswerHandler next) {
+      const LocalTime now = runtime_->clock->now();
+      const auto& claims = opened.claims();
+      const auto version = claims->sending(change, request, token, now);
+      opened.pool().change(
+          change,
+          {.mutex = request.mutex,
+           .contender_id = request.contender_id,
+           .ttl = request.ttl,
+           .transition = request.transition,
+           .version = version},
+          [change, request, version, claims, hub = hub_, asked_at = now, clock = runtime_->clock,
+           then = std::move(next)](const Result<std::optional<Row>>& result) {
+            const LeaseAnswer answer = answer_of(result, change);
+            then(claims->answered(change, request, version, result, answer, clock->now()));
+            tell(*hub, request.mutex, answer, asked_at);
+          });
+    });
   }
 
   static void tell(WatchHub& hub, const std::string& mutex, const LeaseAnswer& answer,
@@ -181,57 +239,13 @@ class SqlStore final : public engine::LeaseStore, public std::enable_shared_from
     hub.saw(mutex, record);
   }
 
-  std::shared_ptr<StatementPool> make_pool() const {
-    return std::make_shared<StatementPool>(database_, plan_, runtime_->log);
-  }
-
-  /// While nobody is attached, and in a forked child, it fails every request.
-  std::shared_ptr<StatementPool> pool() const {
-    std::unique_lock lock{mutex_, std::defer_lock};
-    if (!fork_guard_.in_child()) lock.lock();  // there a thread that does not exist may hold it
-    return pool_;
-  }
-
-  void begin_watching(bool is_new) {
-    if (fork_guard_.in_child()) return;
-    const std::lock_guard lock{mutex_};
-    if (!open_) return;
-    if (!watcher_) {
-      watcher_ = std::make_unique<ChangeWatcher>(pool_, hub_, *runtime_, plan_);
-    } else if (is_new) {
-      watcher_->watched_changed();
-    }
-  }
-
-  /// The last one ends threads and connections, with the lock released: whoever attaches meanwhile
-  /// begins with new ones.
-  void detach() {
-    if (fork_guard_.in_child()) return;
-    std::unique_lock lock{mutex_};
-    if (--users_ > 0) return;
-    auto watcher = std::move(watcher_);
-    const auto pool = pool_;
-    open_ = false;
-    claims_->forget_all();
-    lock.unlock();
-    watcher.reset();
-    pool->close();
-  }
-
   // constant after construction
   const std::shared_ptr<const Runtime> runtime_;
   const std::shared_ptr<Database> database_;
   const SqlPlan plan_;
   const std::shared_ptr<WatchHub> hub_;
-  const std::shared_ptr<Claims> claims_ = std::make_shared<Claims>();
-  const ForkGuard fork_guard_;
 
-  mutable std::mutex mutex_;
-  // guarded by mutex_
-  std::shared_ptr<StatementPool> pool_;
-  std::unique_ptr<ChangeWatcher> watcher_;  // made at the first watch
-  std::size_t users_ = 0;
-  bool open_ = true;  // the pool is not closed
+  engine::OpenWhileAttached<Opened> opened_{"SQL"};
 };
 
 }  // namespace

@@ -17,12 +17,6 @@ ZooKeeperStore::ZooKeeperStore(Settings settings, std::shared_ptr<Connector> con
       connector_{std::move(connector)},
       runtime_{std::move(runtime)} {}
 
-ZooKeeperStore::~ZooKeeperStore() {
-  if (!fork_guard_.in_child()) return;
-  if (queues_) detail::leak(queues_);
-  detail::leak(connector_);
-}
-
 void ZooKeeperStore::check_names(std::string_view mutex, std::string_view /*contender_id*/) const {
   check_node_name("mutex name", mutex);
   if (settings_->root.empty() && mutex == "zookeeper") {
@@ -43,20 +37,9 @@ engine::WorstCases ZooKeeperStore::worst_cases(const engine::ContentionPlan& pla
 }
 
 std::shared_ptr<void> ZooKeeperStore::attach() {
-  const std::lock_guard lock{mutex_};
-  if (users_ == 0) queues_ = std::make_shared<MutexQueues>(settings_, connector_, runtime_);
-  ++users_;
-  return {this, [self = shared_from_this()](void*) { self->detach(); }};
-}
-
-void ZooKeeperStore::detach() {
-  if (fork_guard_.in_child()) return;
-  std::shared_ptr<MutexQueues> queues;
-  {
-    const std::lock_guard lock{mutex_};
-    if (--users_ == 0) queues = std::move(queues_);
-  }
-  if (queues && queues->close()) connector_->wait_until_closed();
+  return queues_.attach(shared_from_this(), [this] {
+    return std::make_shared<MutexQueues>(settings_, connector_, runtime_);
+  });
 }
 
 void ZooKeeperStore::acquire(const LeaseRequest& request, AnswerHandler handler) {
@@ -106,16 +89,7 @@ std::shared_ptr<MutexQueues> ZooKeeperStore::checked(const LeaseRequest& request
     check_name("contender id", request.contender_id, name_limits().contender_id);
   }
   check_names(request.mutex, request.contender_id);
-  if (fork_guard_.in_child()) {
-    throw Error{
-        ErrorKind::unavailable,
-        "this ZooKeeper store belongs to the parent process; create a new one after fork()"};
-  }
-  const std::lock_guard lock{mutex_};
-  if (!queues_) {
-    throw Error{ErrorKind::unavailable, "the ZooKeeper store is closed"};
-  }
-  return queues_;
+  return queues_.get();
 }
 
 }  // namespace simba::zookeeper

@@ -1,12 +1,9 @@
 #pragma once
 
-#include <cstddef>
 #include <memory>
-#include <mutex>
-#include <string>
 #include <string_view>
 
-#include "simba/core/fork_guard.hpp"
+#include "engine/open_while_attached.hpp"
 #include "simba/core/runtime.hpp"
 #include "simba/engine/lease_store.hpp"
 #include "zookeeper/client/client.hpp"
@@ -25,9 +22,6 @@ class ZooKeeperStore final : public engine::LeaseStore,
  public:
   ZooKeeperStore(Settings settings, std::shared_ptr<Connector> connector,
                  std::shared_ptr<const Runtime> runtime);
-  ~ZooKeeperStore() override;
-  ZooKeeperStore(const ZooKeeperStore&) = delete;
-  ZooKeeperStore& operator=(const ZooKeeperStore&) = delete;
 
   NameLimits name_limits() const noexcept override { return {}; }
   engine::OwnerWatch owner_watch() const noexcept override { return engine::OwnerWatch::kept; }
@@ -48,18 +42,13 @@ class ZooKeeperStore final : public engine::LeaseStore,
   void serve(const engine::LeaseRequest& request, engine::AnswerHandler handler,
              const Function& function);
   std::shared_ptr<MutexQueues> checked(const engine::LeaseRequest& request) const;
-  void detach();
 
   // constant after construction
   const std::shared_ptr<const Settings> settings_;
   const std::shared_ptr<Connector> connector_;
   const std::shared_ptr<const Runtime> runtime_;
-  const ForkGuard fork_guard_;
 
-  mutable std::mutex mutex_;
-  // guarded by mutex_
-  std::shared_ptr<MutexQueues> queues_;  // while someone is attached
-  std::size_t users_ = 0;
+  engine::OpenWhileAttached<MutexQueues> queues_{"ZooKeeper"};
 };
 
 }  // namespace simba::zookeeper

@@ -131,9 +131,10 @@ class LeaseStore {
   /// within the limits. Called when a service is created; an observer has no contender id.
   virtual void check_names(std::string_view /*mutex*/, std::string_view /*contender_id*/) const {}
 
-  /// Held by each factory on the store and by its services. When the last of them is destroyed, a
-  /// store with its own threads or connections ends them, in bounded time, before that destructor
-  /// returns; pending requests fail, and so do later ones until someone attaches again.
+  /// Held by each factory on the store and by its services. A store with its own threads or
+  /// connections has them only while someone is attached: when the last user is destroyed it ends
+  /// them, in bounded time, before that destructor returns. Pending requests fail then, and so do
+  /// all others while nobody is attached.
   virtual std::shared_ptr<void> attach() { return nullptr; }
 
   /// Makes the contender the owner if the mutex is free, its lease has expired, or the contender

@@ -54,12 +54,13 @@ class MutexQueues::Subscription final : public engine::Watch {
 };
 
 MutexQueues::MutexQueues(std::shared_ptr<const Settings> settings,
-                         const std::shared_ptr<Connector>& connector,
+                         std::shared_ptr<Connector> connector,
                          std::shared_ptr<const Runtime> runtime)
     : settings_{std::move(settings)},
+      connector_{std::move(connector)},
       runtime_{std::move(runtime)},
       strand_{std::make_shared<Strand>(runtime_->log)},
-      session_{std::make_shared<Session>(settings_, connector, runtime_, strand_,
+      session_{std::make_shared<Session>(settings_, connector_, runtime_, strand_,
                                          static_cast<SessionListener&>(*this))} {}
 
 // ---- from any thread ----------------------------------------------------------------------------
@@ -106,11 +107,11 @@ std::unique_ptr<engine::Watch> MutexQueues::watch(const LeaseRequest& request,
   return subscription;
 }
 
-bool MutexQueues::close() {
+void MutexQueues::close() {
   using namespace std::chrono_literals;
   strand_->post_and_wait([self = shared_from_this()] { self->close_now(); }, *runtime_->waiter,
                          runtime_->clock->now() + 5s);
-  return !strand_->running_in_this_thread();
+  if (!strand_->running_in_this_thread()) connector_->wait_until_closed();
 }
 
 // ---- requests -----------------------------------------------------------------------------------

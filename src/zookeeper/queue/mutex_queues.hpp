@@ -26,7 +26,7 @@ class MutexQueues : public std::enable_shared_from_this<MutexQueues>,
                     private SessionListener,
                     private LatchHost {
  public:
-  MutexQueues(std::shared_ptr<const Settings> settings, const std::shared_ptr<Connector>& connector,
+  MutexQueues(std::shared_ptr<const Settings> settings, std::shared_ptr<Connector> connector,
               std::shared_ptr<const Runtime> runtime);
   ~MutexQueues() override = default;
   MutexQueues(const MutexQueues&) = delete;
@@ -40,9 +40,9 @@ class MutexQueues : public std::enable_shared_from_this<MutexQueues>,
   std::unique_ptr<engine::Watch> watch(const engine::LeaseRequest& request,
                                        engine::NoticeHandler handler);
 
-  /// Ends the session; what waits for an answer fails. Says whether the end can be waited for: it
-  /// cannot inside a handler of ours.
-  bool close();
+  /// Ends the session, in bounded time; what waits for an answer fails. Inside a handler of ours it
+  /// does not wait for the end.
+  void close();
 
  private:
   struct Watcher;
@@ -97,6 +97,7 @@ class MutexQueues : public std::enable_shared_from_this<MutexQueues>,
 
   // constant after construction
   const std::shared_ptr<const Settings> settings_;
+  const std::shared_ptr<Connector> connector_;
   const std::shared_ptr<const Runtime> runtime_;
   const std::shared_ptr<Strand> strand_;
   const std::shared_ptr<Session> session_;

@@ -102,13 +102,16 @@ TEST_F(SqlStoreTest, ARequestStillUnderWayFailsWhenTheLastUserLeaves) {
 
 TEST_F(SqlStoreTest, AnAcquisitionThatIsLeftOutOfTheAnswerIsInDoubt) {
   database->on_change = [](Change, std::span<const Ask>) { return std::vector<Row>{}; };
-  const LeaseAnswer answer = acquire(*make_store(), request);
+  const auto store = make_store();
+  const auto user = store->attach();
+  const LeaseAnswer answer = acquire(*store, request);
   ASSERT_NE(answer.error(), nullptr);
   EXPECT_EQ(answer.error()->kind(), ErrorKind::in_doubt);
 }
 
 TEST_F(SqlStoreTest, ARenewalNamesTheVersionThatWasToldLastWhateverIsInDoubt) {
   const auto store = make_store();
+  const auto user = store->attach();
   LeaseRequest ours = request;
   ours.instance = 1;
   std::vector<std::optional<FencingToken>> named;
@@ -137,6 +140,7 @@ TEST_F(SqlStoreTest, ARenewalNamesTheVersionThatWasToldLastWhateverIsInDoubt) {
 
 TEST_F(SqlStoreTest, AWatchBeginsWithANoticeOfThePresentState) {
   const auto store = make_store();
+  const auto user = store->attach();
   std::promise<engine::Notice> told;
   const auto watch =
       store->watch(request, [&](const engine::Notice& notice) { told.set_value(notice); });
@@ -163,6 +167,7 @@ TEST_F(SqlStoreTest, ManyWatchesAreLookedAtInParts) {
   };
   const auto store =
       make_sql_store(database, {}, {.poll_interval = 10ms, .pause_per_mutex = 10us}, runtime);
+  const auto user = store->attach();
   std::vector<std::unique_ptr<engine::Watch>> watches;
   for (std::size_t i = 0; i < count; ++i) {
     LeaseRequest watched = request;
@@ -182,6 +187,7 @@ TEST_F(SqlStoreTest, ManyWatchesAreLookedAtInParts) {
 TEST_F(SqlStoreTest, TheWorstCaseCountsWhatIsWatched) {
   const auto store =
       make_sql_store(database, {}, {.poll_interval = 100ms, .pause_per_mutex = 1'000us}, runtime);
+  const auto user = store->attach();
   const engine::ContentionPlan plan{engine::ContentionOptions{}};
   std::vector<std::unique_ptr<engine::Watch>> watches;
   const auto with = [&](std::size_t count) {
