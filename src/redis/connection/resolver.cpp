@@ -77,7 +77,7 @@ struct Resolver::Lookup {
                                                      detail::excerpt(host), ::gai_strerror(code))};
   }
 
-  /// Keeps it until it is over.
+  /// Keeps it until it is over, and a later one frees it.
   static void leave_behind(std::unique_ptr<Lookup> lookup) {
     Lookup* const left = lookup.release();
     left->next = left_behind.load();
@@ -108,6 +108,7 @@ struct Resolver::Lookup {
 
 std::shared_ptr<Resolver> Resolver::start(detail::EventLoop& loop, const std::string& host,
                                           std::uint16_t port, Handler handler) {
+  Lookup::free_left_behind();
   auto resolver = std::make_shared<Resolver>(loop, host, port, std::move(handler));
   resolver->begin();
   return resolver;
