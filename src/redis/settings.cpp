@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "core/checks.hpp"
+#include "core/text.hpp"
 #include "simba/core/error.hpp"
 
 namespace simba::redis {
@@ -58,6 +59,11 @@ bool matches(std::string_view pattern, std::string_view text) {
 }
 
 }  // namespace
+
+std::string to_string(const Endpoint& endpoint) {
+  if (!endpoint.unix_socket.empty()) return endpoint.unix_socket;
+  return detail::host_text(endpoint.host, endpoint.port);
+}
 
 bool is_permitted(const ConnectionSettings& settings, const Endpoint& endpoint) {
   const auto& hosts = settings.permitted_hosts;

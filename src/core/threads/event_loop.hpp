@@ -1,5 +1,7 @@
 #pragma once
 
+#include <algorithm>
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -7,9 +9,11 @@
 #include <thread>
 #include <utility>
 
+#include <asio/basic_waitable_timer.hpp>
 #include <asio/executor_work_guard.hpp>
 #include <asio/io_context.hpp>
 
+#include "core/boot_clock.hpp"
 #include "core/fork/leaked_in_child.hpp"
 #include "core/threads/thread_group.hpp"
 #include "simba/core/fork_guard.hpp"
@@ -45,6 +49,17 @@ class EventLoop {
   asio::io_context io_{1};
   const asio::executor_work_guard<asio::io_context::executor_type> work_{io_.get_executor()};
 };
+
+/// A timer of a loop on CLOCK_BOOTTIME. epoll and the timerfd of Asio count CLOCK_MONOTONIC, which
+/// stands still while the machine sleeps. So no single wait is longer than a second; after it Asio
+/// reads our clock again.
+struct SlicedWait {
+  static std::chrono::nanoseconds to_wait_duration(const std::chrono::nanoseconds& wait) {
+    return std::min<std::chrono::nanoseconds>(wait, std::chrono::seconds{1});
+  }
+};
+using BootTimer =
+    asio::basic_waitable_timer<BootClock, SlicedWait, asio::io_context::executor_type>;
 
 /// An event loop with its thread, which holds the loop, so that it outlives an owner who is
 /// destroyed on it.

@@ -1,31 +1,15 @@
 #include "core/threads/timers.hpp"
 
-#include <algorithm>
-#include <chrono>
 #include <cstdint>
 #include <mutex>
 #include <utility>
 
-#include <asio/basic_waitable_timer.hpp>
-
-#include "core/boot_clock.hpp"
 #include "core/fork/leaked_in_child.hpp"
 #include "core/threads/event_loop.hpp"
 #include "simba/core/error.hpp"
 
 namespace simba::detail {
 namespace {
-
-/// epoll and the timerfd of Asio count CLOCK_MONOTONIC, which stands still while the machine
-/// sleeps. So no single wait is longer than a second; after it Asio reads our clock again.
-struct SlicedWait {
-  static std::chrono::nanoseconds to_wait_duration(const std::chrono::nanoseconds& wait) {
-    return std::min<std::chrono::nanoseconds>(wait, std::chrono::seconds{1});
-  }
-};
-
-using BootTimer =
-    asio::basic_waitable_timer<BootClock, SlicedWait, asio::io_context::executor_type>;
 
 /// What a timer shares with the wait that Asio has of it.
 ///

@@ -1,13 +1,7 @@
 #pragma once
 
-#include <algorithm>
-#include <chrono>
 #include <utility>
 
-#include <asio/basic_waitable_timer.hpp>
-#include <asio/io_context.hpp>
-
-#include "core/boot_clock.hpp"
 #include "core/threads/event_loop.hpp"
 
 namespace simba::redis {
@@ -34,16 +28,8 @@ class ConnectionTimer {
   void cancel() { timer_.cancel(); }
 
  private:
-  /// Asio waits on CLOCK_MONOTONIC, which stands still while the machine sleeps: after a second at
-  /// most it looks at our clock again.
-  struct SlicedWait {
-    static std::chrono::nanoseconds to_wait_duration(const std::chrono::nanoseconds& wait) {
-      return std::min<std::chrono::nanoseconds>(wait, std::chrono::seconds{1});
-    }
-  };
-
   detail::EventLoop& loop_;
-  asio::basic_waitable_timer<detail::BootClock, SlicedWait, asio::io_context::executor_type> timer_;
+  detail::BootTimer timer_;
 };
 
 }  // namespace simba::redis
