@@ -7,18 +7,21 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <system_error>
+#include <unistd.h>
+#include <vector>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include "cli/child/signals.hpp"
 #include "cli/command.hpp"
-#include "cli/demo/candidate_process.hpp"
-#include "cli/demo/stage.hpp"
+#include "cli/demo/election.hpp"
 #include "cli/demo/view.hpp"
 #include "cli/errors.hpp"
 #include "cli/terminal/times.hpp"
+#include "simba/config/configuration.hpp"
 #include "simba/engine/contention_options.hpp"
 
 namespace simba::cli {
@@ -26,7 +29,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr std::array actors{"ann", "ben", "cleo", "dan"};
+constexpr std::array candidates{"ann", "ben", "cleo", "dan"};
 constexpr milliseconds scene_length{1'700};
 
 double to_milliseconds(std::chrono::nanoseconds span) {
@@ -64,21 +67,55 @@ class Folder {
   std::filesystem::path path_;
 };
 
-/// The play, scene by scene.
-class Play {
+/// Settings of other stores are not for the candidates.
+void ignore_environment() {
+  std::vector<std::string> names;
+  for (char** entry = ::environ; entry != nullptr && *entry != nullptr; ++entry) {
+    const std::string_view text = *entry;
+    if (text.starts_with("SIMBA_")) names.emplace_back(text.substr(0, text.find('=')));
+  }
+  // NOLINTNEXTLINE(concurrency-mt-unsafe): one thread
+  for (const auto& name : names) ::unsetenv(name.c_str());
+}
+
+/// Where the candidates meet: a database in the folder that they run in.
+constexpr const char* demo_store = "sqlite:simba.db";
+constexpr const char* demo_mutex = "demo";
+
+struct Times {
+  std::string ttl{};
+  std::string transition{};
+
+  /// Throws Error, of kind `unsupported` where SQLite was not built in.
+  engine::ContentionPlan plan() const {
+    auto configuration = config::Configuration::from_url(demo_store);
+    configuration.set("ttl", ttl, "--ttl");
+    configuration.set("transition", transition, "--transition");
+    return configuration.plan();
+  }
+};
+
+/// The demonstration, scene by scene.
+class Demo {
  public:
-  Play(const demo::StoreSetting& setting, Signals& signals, Output& output)
+  Demo(const Times& times, const std::string& folder, Signals& signals, Output& output)
       : output_{output},
         view_{output},
-        plan_{demo::to_configuration(setting).plan()},
-        take_over_bound_{engine::worst_cases(plan_).take_over},
-        stage_{setting, signals, view_} {}
+        take_over_bound_{engine::worst_cases(times.plan()).take_over},
+        election_{folder,
+                  {"-b", demo_store, "-m", demo_mutex, "--ttl", times.ttl, "--transition",
+                   times.transition},
+                  signals,
+                  view_} {}
 
   /// Returns the exit code. Throws Interrupted and Failure.
   int run() {
-    for (const auto* name : actors) stage_.start(name);
-    stage_.await_leader();
-    stage_.linger(scene_length);
+    const std::string command =
+        fmt::format("simba elect -b {} -m {} --id NAME", demo_store, demo_mutex);
+    view_.tell("each candidate: " + command, {{"event", "command"}, {"command", command}});
+    for (const auto* name : candidates) election_.start(name);
+    election_.await_leader();
+    election_.linger(scene_length);
     hand_over();
     kill();
     freeze();
@@ -92,10 +129,10 @@ class Play {
                                               std::string_view what, milliseconds limit) {
     view_.tell(view_.palette().paint(Colour::bold, fmt::format("{} {}", name, what)),
                {{"event", "act"}, {"candidate", name}, {"signal", signal}});
-    const LocalTime begin = stage_.send(name, signal);
-    const auto next = stage_.await_successor(name, limit);
+    const LocalTime begin = election_.send(name, signal);
+    const auto next = election_.await_successor(name, limit);
     if (!next) return std::nullopt;
-    return next->at - begin;
+    return *next - begin;
   }
 
   std::chrono::nanoseconds surely(std::optional<std::chrono::nanoseconds> span) const {
@@ -105,36 +142,36 @@ class Play {
   }
 
   void hand_over() {
-    const std::string name = stage_.await_leader();
+    const std::string name = election_.await_leader();
     hand_over_ =
         surely(act(name, SIGTERM, "is told to stop (SIGTERM) and hands over", most_patience));
     tell_time("the hand-over took", hand_over_);
-    stage_.linger(scene_length / 2);
-    stage_.start(name);
-    stage_.linger(scene_length / 2);
+    election_.linger(scene_length / 2);
+    election_.start(name);
+    election_.linger(scene_length / 2);
   }
 
   void kill() {
-    const std::string name = stage_.await_leader();
+    const std::string name = election_.await_leader();
     kill_ = surely(act(name, SIGKILL, "is killed (kill -9)", most_patience));
     tell_time("the take-over took", kill_);
-    stage_.linger(scene_length / 2);
-    stage_.start(name);
-    stage_.linger(scene_length / 2);
+    election_.linger(scene_length / 2);
+    election_.start(name);
+    election_.linger(scene_length / 2);
   }
 
   void freeze() {
-    const std::string name = stage_.await_leader();
+    const std::string name = election_.await_leader();
     const auto span = act(name, SIGSTOP, "is frozen (SIGSTOP), so its lease must expire",
                           2 * std::chrono::ceil<milliseconds>(take_over_bound_));
     freeze_ = span;
     if (span) tell_time("the take-over took", *span);
-    stage_.linger(scene_length / 2);
+    election_.linger(scene_length / 2);
     view_.tell(fmt::format("{} resumes (SIGCONT) and finds that it is no longer leader", name),
                {{"event", "act"}, {"candidate", name}, {"signal", SIGCONT}});
-    stage_.send(name, SIGCONT);
-    if (!span) stage_.await_leader();
-    stage_.linger(scene_length);
+    election_.send(name, SIGCONT);
+    if (!span) election_.await_leader();
+    election_.linger(scene_length);
   }
 
   void tell_time(std::string_view what, std::chrono::nanoseconds span) {
@@ -143,7 +180,7 @@ class Play {
   }
 
   int summary() {
-    const auto& faults = stage_.faults();
+    const auto& faults = election_.faults();
     const std::string frozen = freeze_ ? precise(*freeze_) : "delayed: it froze during a write";
     output_.result(
         fmt::format(
@@ -153,7 +190,7 @@ class Play {
             "take-over from a frozen one {} ({})\n"
             "{} leaders, {}",
             precise(hand_over_), precise(kill_), at_most(take_over_bound_), frozen,
-            at_most(take_over_bound_), stage_.leaders_seen(),
+            at_most(take_over_bound_), election_.leaders_seen(),
             faults.empty() ? "never two at a time, each fencing token above the last"
                            : fmt::format("{}", fmt::join(faults, "; "))),
         {{"event", "summary"},
@@ -161,7 +198,7 @@ class Play {
          {"kill_take_over_ms", to_milliseconds(kill_)},
          {"freeze_take_over_ms", freeze_ ? Json(to_milliseconds(*freeze_)) : Json(nullptr)},
          {"take_over_bound_ms", to_milliseconds(take_over_bound_)},
-         {"leaders", stage_.leaders_seen()},
+         {"leaders", election_.leaders_seen()},
          {"faults", faults}});
     return to_int(faults.empty() ? ExitCode::success : ExitCode::internal);
   }
@@ -170,9 +207,8 @@ class Play {
 
   Output& output_;
   demo::View view_;
-  const engine::ContentionPlan plan_;
   const std::chrono::nanoseconds take_over_bound_;
-  demo::Stage stage_;
+  demo::Election election_;
   std::chrono::nanoseconds hand_over_{};
   std::chrono::nanoseconds kill_{};
   std::optional<std::chrono::nanoseconds> freeze_{};  // empty: it froze inside a transaction
@@ -186,37 +222,25 @@ class DemoCommand final : public Command {
         R"(Starts four candidates on a temporary SQLite database. Their leader hands over,
 the next one is killed, the one after that is frozen; each time another takes
 over, and the time is measured. Ends by itself after about ten seconds.)");
-    candidate_ = command->add_subcommand("candidate", "One of the processes");
-    candidate_->group("");  // not for users
-    candidate_->add_option("name", name_)->required();
-    candidate_->add_option("path", setting_.path)->required();
-    candidate_->add_option("ttl", setting_.ttl)->required();
-    candidate_->add_option("transition", setting_.transition)->required();
     return command;
   }
 
   int run(const Invocation& invocation, Output& output) override {
     const auto& options = invocation.options;
-    if (candidate_->parsed()) return demo::be_candidate(name_, setting_, options.verbosity);
     if (options.backend || options.config) {
       throw UsageError{"demo uses its own store; leave out --backend and --config"};
     }
+    ignore_environment();
     Signals signals;
     const Folder folder;
-    const demo::StoreSetting setting{.path = (folder.path() / "simba.db").string(),
-                                     .ttl = options.ttl.value_or("1200ms"),
-                                     .transition = options.transition.value_or("800ms")};
+    const Times times{.ttl = options.ttl.value_or("1200ms"),
+                      .transition = options.transition.value_or("800ms")};
     try {
-      return Play{setting, signals, output}.run();
+      return Demo{times, folder.path().string(), signals, output}.run();
     } catch (const demo::Interrupted& interrupted) {
       return exit_code_of_signal(interrupted.signal);
     }
   }
-
- private:
-  CLI::App* candidate_ = nullptr;
-  std::string name_;
-  demo::StoreSetting setting_;
 };
 
 }  // namespace

@@ -7,7 +7,6 @@
 
 #include <fmt/format.h>
 
-#include "cli/demo/candidate_process.hpp"
 #include "cli/terminal/printable.hpp"
 
 namespace simba::cli::demo {
@@ -61,10 +60,10 @@ std::string_view to_string(Role role) noexcept {
 }
 
 View::View(Output& output)
-    : output_{output}, palette_{output}, draws_{output.live() && has_room()}, begin_{local_now()} {}
+    : output_{output}, palette_{output}, draws_{output.live() && has_room()} {}
 
 void View::tell(std::string_view text, const Json& object) {
-  const std::chrono::duration<double> at = local_now() - begin_;
+  const std::chrono::duration<double> at = clock_->now() - begin_;
   const std::string line =
       palette_.paint(Colour::dim, fmt::format("{:7.3f} s", at.count())) + "  " + std::string{text};
   Json timed{{"event", object.value("event", "note")}, {"at_s", at.count()}};

@@ -1,13 +1,14 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <sys/types.h>
 #include <vector>
 
 #include "cli/terminal/output.hpp"
-#include "simba/core/time.hpp"
+#include "simba/core/clock.hpp"
 
 namespace simba::cli::demo {
 
@@ -58,7 +59,8 @@ class View {
   Output& output_;
   const Palette palette_;
   const bool draws_;
-  const LocalTime begin_;
+  const std::shared_ptr<const Clock> clock_ = make_system_clock();
+  const LocalTime begin_ = clock_->now();
   std::vector<Portrait> candidates_;
   std::size_t drawn_lines_ = 0;
   std::string drawn_;

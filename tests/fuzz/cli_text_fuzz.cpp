@@ -1,13 +1,10 @@
-// Feeds texts to what the command shows of strangers' names and moments, and to what it reads from
-// its own processes.
+// Feeds texts to what the command shows of strangers' names and times.
 #include <cstddef>
 #include <cstdint>
 #include <limits>
-#include <stdexcept>
 #include <string>
 #include <string_view>
 
-#include "cli/demo/candidate_process.hpp"
 #include "cli/errors.hpp"
 #include "cli/terminal/output.hpp"
 #include "cli/terminal/printable.hpp"
@@ -27,16 +24,6 @@ void check_shown(std::string_view text) {
   const std::string line = to_line(Json{{"owner", std::string{text}}});
   check(line.find('\n') == std::string::npos, "an object is one line");
   check(Json::parse(line).contains("owner"), "an object can be read");
-}
-
-void check_news(const std::string& line) {
-  try {
-    const demo::News news = demo::parse_news(line);
-    const demo::News again = demo::parse_news(to_line(news));
-    check(again.kind == news.kind && again.token == news.token && again.at == news.at,
-          "news are read as they are written");
-  } catch (const std::invalid_argument&) {  // said of the line
-  }
 }
 
 void check_duration(std::string_view text) {
@@ -61,7 +48,6 @@ void check_moments(std::string_view bytes) {
 
 void run(std::string_view text) {
   check_shown(text);
-  check_news(std::string{text});
   check_duration(text);
   check_moments(text);
 }

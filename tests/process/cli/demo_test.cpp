@@ -44,8 +44,11 @@ bool are_gone(const std::vector<pid_t>& processes) {
 }
 
 struct Demo {
-  explicit Demo(std::vector<std::string> words)
-      : program{std::move(words), {{"TMPDIR", folder.path().string()}}} {}
+  explicit Demo(const std::vector<std::string>& words, CliProgram::Variables variables = {})
+      : program{words, [&] {
+                  variables["TMPDIR"] = folder.path().string();
+                  return variables;
+                }()} {}
 
   bool has_left_nothing() const { return std::filesystem::is_empty(folder.path()); }
 
@@ -76,6 +79,21 @@ TEST(CliDemo, TellsProgramsWhatItTimed) {
   EXPECT_EQ(summary.at("faults"), json::array());
   EXPECT_GT(summary.at("kill_take_over_ms"), 0);
   EXPECT_TRUE(are_gone(candidates(demo.program.out())));
+}
+
+TEST(CliDemo, IgnoresTheSettingsOfOtherStores) {
+  Demo demo{{"demo", "--json"},
+            {{"SIMBA_BACKEND", "redis://127.0.0.1:1"},
+             {"SIMBA_ENABLED", "false"},
+             {"SIMBA_SQLITE_PATH", "/proc/simba.db"}}};
+  EXPECT_TRUE(demo.program.says("\"acquired\"")) << demo.program.err();
+}
+
+TEST(CliDemo, EndsWithTheErrorOfACandidate) {
+  Demo demo{{"demo", "--ttl", "300ms", "--transition", "300ms"}};
+  EXPECT_EQ(demo.program.wait(), 78);
+  EXPECT_THAT(demo.program.err(), HasSubstr("margin must be at least"));
+  EXPECT_TRUE(demo.has_left_nothing());
 }
 
 TEST(CliDemo, EndsItsCandidatesWhenItIsInterrupted) {
