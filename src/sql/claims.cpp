@@ -11,6 +11,10 @@ using engine::LeaseAnswer;
 using engine::LeaseRecord;
 using engine::LeaseRequest;
 
+/// The version by which a renewal of one that owns nothing changes nothing: a row has a greater
+/// one.
+constexpr FencingToken nothing_owned = 0;
+
 /// Nothing that it has asked for can have made the contender the owner.
 LeaseRecord not_ours(const LeaseRequest& request, LeaseRecord record) {
   record.namesake = record.owner_id == request.contender_id;
@@ -30,9 +34,8 @@ std::optional<FencingToken> Claims::sending(Change change, const LeaseRequest& r
     sweep(now);
     found = claims_.try_emplace(key).first;
   }
-  if (found == claims_.end()) return std::nullopt;
+  if (found == claims_.end()) return nothing_owned;
   Claim& claim = found->second;
-  if (change == Change::guard && claim.known == 0) return std::nullopt;
   ++claim.in_flight;
   // A statement may be carried out a lease late, and what it gets lasts another one.
   claim.until = std::max(claim.until, now + 2 * (request.ttl + request.transition));
@@ -42,6 +45,7 @@ std::optional<FencingToken> Claims::sending(Change change, const LeaseRequest& r
     claim.acquired_until = claim.until;
     return request.takes_over;
   }
+  if (claim.known == 0) return nothing_owned;
   ++claim.renewals;
   return claim.known;
 }

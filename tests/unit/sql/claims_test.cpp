@@ -483,6 +483,18 @@ TEST_F(SqlClaims, AnOwnerThatRenewsIsNeverForgotten) {
   EXPECT_LT(ours_.size(), 20'000U);
 }
 
+TEST_F(SqlClaims, ARenewalOfOneThatOwnsNothingDoesNotRenewItsNamesake) {
+  const FencingToken token = acquire(theirs_).fencing_token;
+  EXPECT_TRUE(ask(ours_, Change::guard).namesake);
+  EXPECT_TRUE(ask(ours_, Change::acquire).namesake);
+  EXPECT_TRUE(ask(ours_, Change::guard).namesake);
+  const Sent asking = send(ours_, Change::acquire);
+  EXPECT_NE(ask(ours_, Change::guard).fencing_token, token + 1);
+  tell(ours_, asking, execute(asking));
+  EXPECT_EQ(row_.version, token);
+  EXPECT_FALSE(ask(theirs_, Change::guard).namesake);
+}
+
 TEST_F(SqlClaims, OneThatSaysNotWhoItIsIsNotJudged) {
   const LeaseRequest request{.mutex = "m", .contender_id = "me"};
   EXPECT_EQ(ours_.sending(Change::acquire, request, 0, now_), std::nullopt);
