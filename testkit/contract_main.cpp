@@ -65,6 +65,8 @@ void check(const StoreUnderTest& store) {
   check(store.capabilities.contains(Capability::cut_off) ==
             static_cast<bool>(store.make_cuttable_factory),
         "the capability cut_off requires make_cuttable_factory, and vice versa");
+  check(store.capabilities.contains(Capability::lease_store) == static_cast<bool>(store.make_store),
+        "the capability lease_store requires make_store, and vice versa");
   check(store.scale > 0, "scale must be positive (got " + std::to_string(store.scale) + ")");
   check(store.name_limits.mutex >= 40, "name_limits.mutex must be at least 40 (got " +
                                            std::to_string(store.name_limits.mutex) + ")");
@@ -83,11 +85,11 @@ std::shared_ptr<ContractRun> register_contract(StoreUnderTest store, std::string
   run->program = std::move(program);
   const std::string suite = run->store.name + "Contract";
   for (const auto& theme :
-       {detail::ownership_cases(), detail::life_cases(), detail::exclusion_cases(),
-        detail::hand_over_cases(), detail::crash_cases(), detail::outage_cases(),
-        detail::observer_cases(), detail::callback_cases(), detail::locker_cases(),
-        detail::scheduler_cases(), detail::name_cases(), detail::size_cases(),
-        detail::process_cases(), detail::identity_cases()}) {
+       {detail::port_cases(), detail::ownership_cases(), detail::life_cases(),
+        detail::exclusion_cases(), detail::hand_over_cases(), detail::crash_cases(),
+        detail::outage_cases(), detail::observer_cases(), detail::callback_cases(),
+        detail::locker_cases(), detail::scheduler_cases(), detail::name_cases(),
+        detail::size_cases(), detail::process_cases(), detail::identity_cases()}) {
     for (const ContractCase& test : theme) {
       ::testing::RegisterTest(suite.c_str(), test.name, nullptr, nullptr, test.location.file_name(),
                               static_cast<int>(test.location.line()), [run, test] {
@@ -126,6 +128,10 @@ std::string_view to_string(Capability capability) noexcept {
       return "names that differ in case, accent or trailing space alone";
     case Capability::duplicate_ids:
       return "noticing that two use one contender id";
+    case Capability::lease_store:
+      return "tests of the lease store itself";
+    case Capability::timed_leases:
+      return "leases that end by the store's clock";
   }
   return "unknown capability";
 }

@@ -145,6 +145,7 @@ struct ContractCase {
 using ContractCases = std::vector<ContractCase>;
 
 // The contract, by theme.
+ContractCases port_cases();
 ContractCases ownership_cases();
 ContractCases life_cases();
 ContractCases exclusion_cases();

@@ -180,12 +180,14 @@ int run_broken(int argc, char** argv, Fault fault) {
   const auto broken = std::make_shared<BrokenStore>(fault);
   simba::testkit::StoreUnderTest store;
   store.name = "Broken";
-  store.capabilities = {Capability::cut_off, Capability::prompt_hand_over, Capability::exact_names,
-                        Capability::duplicate_ids};
+  store.capabilities = {Capability::cut_off,     Capability::prompt_hand_over,
+                        Capability::exact_names, Capability::duplicate_ids,
+                        Capability::lease_store, Capability::timed_leases};
   store.make_factory = [=](const std::string&, const ContentionOptions& options) {
     return std::make_unique<simba::engine::LeaseServiceFactory>(broken, simba::make_runtime(),
                                                                 options);
   };
+  store.make_store = [=](const std::string&, const ContentionOptions&) { return broken; };
   store.make_cuttable_factory = [=](const std::string&, const ContentionOptions& options) {
     return simba::testkit::make_cuttable_factory(broken, simba::make_runtime(), options);
   };
@@ -205,6 +207,14 @@ struct Finding {
 constexpr std::array findings{
     Finding{"grants-to-everyone", "TenLockersInThreadsNeverHoldAtTheSameTime"},
     Finding{"grants-to-everyone", "TenContendersAreNeverTwoBetweenAcquiredAndReleased"},
+    Finding{"grants-to-everyone", "PortDoesNotGrantAHeldMutexToAnotherAndNamesItsOwner"},
+    Finding{"repeats-tokens", "PortTokensGrowFromOneOwnershipToTheNext"},
+    Finding{"repeats-tokens", "PortChangesNothingByAReleaseUnderAnotherTokenAndTellsTheRightOne"},
+    Finding{"does-not-renew", "PortRenewsNoLeaseThatIsOver"},
+    Finding{"never-releases", "PortFreesAMutexByAReleaseUnderItsToken"},
+    Finding{"tells-nobody", "PortTellsObserversOfChangesAndGrantsThemNothing"},
+    Finding{"ends-leases-early", "PortLetsNobodyElseInBeforeTheStatedEndOfALease", 1},
+    Finding{"overlooks-namesakes", "PortGrantsANamesakeNothingAndTellsItSo"},
     Finding{"repeats-tokens", "FencingTokensGrowWithEveryAcquisition"},
     Finding{"repeats-tokens", "AServiceStartedAgainAcquiresAgainWithAGreaterToken"},
     Finding{"does-not-renew", "RenewalHoldsOwnershipPastTheLease", 1},

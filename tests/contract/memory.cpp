@@ -16,10 +16,12 @@ testkit::StoreUnderTest memory_store() {
   store.name = "Memory";
   store.capabilities = {Capability::cut_off,        Capability::prompt_hand_over,
                         Capability::fair_hand_over, Capability::slashes_in_names,
-                        Capability::exact_names,    Capability::duplicate_ids};
+                        Capability::exact_names,    Capability::duplicate_ids,
+                        Capability::lease_store,    Capability::timed_leases};
   store.make_factory = [shared](const std::string&, const ContentionOptions& options) {
     return memory::make_memory_factory({.contention = options, .store = shared, .runtime = {}});
   };
+  store.make_store = [shared](const std::string&, const ContentionOptions&) { return shared; };
   store.make_cuttable_factory = [shared](const std::string&, const ContentionOptions& options) {
     return testkit::make_cuttable_factory(shared, make_runtime(), options);
   };

@@ -20,11 +20,15 @@ testkit::StoreUnderTest mysql_store(const char* name, Location (*location)()) {
   store.name = name;
   store.set_up = [location] { return to_string(location()); };
   store.capabilities = {Capability::separate_processes, Capability::cut_off,
-                        Capability::prompt_hand_over, Capability::slashes_in_names,
-                        Capability::duplicate_ids};
+                        Capability::prompt_hand_over,   Capability::slashes_in_names,
+                        Capability::duplicate_ids,      Capability::lease_store,
+                        Capability::timed_leases};
   store.hand_over = std::chrono::milliseconds{300};
   store.make_factory = [=](const std::string& location, const ContentionOptions& contention) {
     return mysql::make_mysql_factory(options_of(location, contention));
+  };
+  store.make_store = [=](const std::string& location, const ContentionOptions& contention) {
+    return mysql::make_mysql_store(options_of(location, contention), make_runtime());
   };
   store.make_cuttable_factory = [=](const std::string& location,
                                     const ContentionOptions& contention) {

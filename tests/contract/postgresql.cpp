@@ -18,10 +18,14 @@ testkit::StoreUnderTest postgresql_store() {
   store.name = "PostgreSql";
   store.capabilities = {Capability::separate_processes, Capability::cut_off,
                         Capability::prompt_hand_over,   Capability::slashes_in_names,
-                        Capability::exact_names,        Capability::duplicate_ids};
+                        Capability::exact_names,        Capability::duplicate_ids,
+                        Capability::lease_store,        Capability::timed_leases};
   store.set_up = [] { return to_string(postgresql_location()); };
   store.make_factory = [=](const std::string& location, const ContentionOptions& contention) {
     return postgresql::make_postgresql_factory(options_of(location, contention));
+  };
+  store.make_store = [=](const std::string& location, const ContentionOptions& contention) {
+    return postgresql::make_postgresql_store(options_of(location, contention), make_runtime());
   };
   store.make_cuttable_factory = [=](const std::string& location,
                                     const ContentionOptions& contention) {

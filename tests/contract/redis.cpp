@@ -15,15 +15,19 @@ testkit::StoreUnderTest redis_store(const char* name, Location (*location)()) {
   testkit::StoreUnderTest store;
   store.name = name;
   store.set_up = [location] { return to_string(location()); };
-  store.capabilities = {Capability::separate_processes, Capability::cut_off,
-                        Capability::prompt_hand_over,   Capability::fair_hand_over,
-                        Capability::slashes_in_names,   Capability::exact_names,
-                        Capability::duplicate_ids};
+  store.capabilities = {
+      Capability::separate_processes, Capability::cut_off,          Capability::prompt_hand_over,
+      Capability::fair_hand_over,     Capability::slashes_in_names, Capability::exact_names,
+      Capability::duplicate_ids,      Capability::lease_store,      Capability::timed_leases};
   store.refuses_contender_id = [](std::string_view id) {
     return id.find("@@") != std::string_view::npos;
   };
   store.make_factory = [](const std::string& location, const ContentionOptions& contention) {
     return redis::make_redis_factory(redis_options(parse_location(location), contention));
+  };
+  store.make_store = [](const std::string& location, const ContentionOptions& contention) {
+    return redis::make_redis_store(redis_options(parse_location(location), contention),
+                                   make_runtime());
   };
   store.make_cuttable_factory = [](const std::string& location,
                                    const ContentionOptions& contention) {

@@ -17,10 +17,15 @@ testkit::StoreUnderTest sqlite_store() {
   store.name = "Sqlite";
   store.capabilities = {Capability::separate_processes, Capability::cut_off,
                         Capability::prompt_hand_over,   Capability::slashes_in_names,
-                        Capability::exact_names,        Capability::duplicate_ids};
+                        Capability::exact_names,        Capability::duplicate_ids,
+                        Capability::lease_store,        Capability::timed_leases};
   store.set_up = [folder] { return folder->emplace().path() / "simba.db"; };
   store.make_factory = [](const std::string& location, const ContentionOptions& options) {
     return sqlite::make_sqlite_factory({.path = location, .sql = {.contention = options}});
+  };
+  store.make_store = [](const std::string& location, const ContentionOptions& options) {
+    return sqlite::make_sqlite_store({.path = location, .sql = {.contention = options}},
+                                     make_runtime());
   };
   store.make_cuttable_factory = [](const std::string& location, const ContentionOptions& options) {
     const auto runtime = make_runtime();

@@ -71,13 +71,18 @@ testkit::StoreUnderTest zookeeper_store(const char* name, Location (*location)()
   store.set_up = [location] { return to_string(location()); };
   store.capabilities = {Capability::separate_processes, Capability::cut_off,
                         Capability::prompt_hand_over,   Capability::fair_hand_over,
-                        Capability::exact_names,        Capability::duplicate_ids};
+                        Capability::exact_names,        Capability::duplicate_ids,
+                        Capability::lease_store};
   store.refuses_mutex = is_no_node_name;
   // Sessions end at ticks of the leader.
   store.end_of_lease = zookeeper_tick;
   store.make_factory = [](const std::string& location, const ContentionOptions& contention) {
     return zookeeper::make_zookeeper_factory(
         zookeeper_options(parse_location(location), contention));
+  };
+  store.make_store = [](const std::string& location, const ContentionOptions& contention) {
+    return zookeeper::make_zookeeper_store(zookeeper_options(parse_location(location), contention),
+                                           make_runtime());
   };
   // Not by holding requests back above the store: its session would live on.
   store.make_cuttable_factory = [](const std::string& location,

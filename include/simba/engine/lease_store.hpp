@@ -148,13 +148,13 @@ class LeaseStore {
 
   /// Restarts the lease if the contender is still the owner and its lease has not expired; never
   /// that of a namesake. The token stays the same or grows. Answers with the owner, whoever that
-  /// is.
+  /// is; a store with sessions (`OwnerWatch::kept`) may answer "nobody" if it is not the contender.
   virtual void guard(const LeaseRequest& request, AnswerHandler handler) = 0;
 
   /// Frees the mutex, or passes it to the next waiter, if the contender owns it under exactly this
   /// token; a release that is late therefore never ends a newer ownership. In any case the
-  /// contender stops waiting. Answers with the owner after that; if that still is the contender,
-  /// the token was wrong, and the answer contains the right one.
+  /// contender stops waiting. Answers with the owner after that, like `guard`; if that still is the
+  /// contender, the token was wrong, and the answer contains the right one.
   virtual void release(const LeaseRequest& request, FencingToken token, AnswerHandler handler) = 0;
 
   /// Answers with the owner and changes nothing. Uses only `mutex` of the request.
@@ -162,7 +162,8 @@ class LeaseStore {
 
   /// Subscribes to changes: with a contender id as a waiter, who may be granted the mutex directly,
   /// without one as an observer. Once the subscription is active it sends a `changed` notice,
-  /// unless it is certain that nothing has changed since the call. Notices may be lost.
+  /// unless it is certain that nothing has changed since the call. Notices may be lost. Throws
+  /// Error if the store knows already that it cannot: a change is then noticed later.
   virtual std::unique_ptr<Watch> watch(const LeaseRequest& request, NoticeHandler handler) = 0;
 };
 

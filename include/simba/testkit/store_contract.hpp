@@ -24,6 +24,9 @@ enum class Capability {
   slashes_in_names,    ///< names may contain '/'; without this capability they must be rejected
   exact_names,         ///< names that differ only in case, accents or trailing spaces are different
   duplicate_ids,       ///< of two contenders that use the same id concurrently, one notices
+  lease_store,         ///< `make_store` gives the engine::LeaseStore, to be tested by itself
+  timed_leases,        ///< leases end by the store's clock, not with a session; and guards and
+                       ///< releases of a contender that is not the owner answer with who is
 };
 
 /// A description of the capability, e.g. "prompt hand-over".
@@ -45,6 +48,8 @@ CuttableFactory make_cuttable_factory(std::shared_ptr<engine::LeaseStore> store,
 /// A store, and what its contract tests need to know about it.
 struct StoreUnderTest {
   using MakeFactory = std::function<std::unique_ptr<MutexServiceFactory>(
+      const std::string& location, const engine::ContentionOptions& options)>;
+  using MakeStore = std::function<std::shared_ptr<engine::LeaseStore>(
       const std::string& location, const engine::ContentionOptions& options)>;
   using MakeCuttableFactory = std::function<CuttableFactory(
       const std::string& location, const engine::ContentionOptions& options)>;
@@ -69,6 +74,10 @@ struct StoreUnderTest {
   /// other processes if the store claims that. Every option that the store supports must be
   /// honoured.
   MakeFactory make_factory;
+
+  /// For `Capability::lease_store`, else empty: the store that factories are made over, with
+  /// connections of its own each time it is called.
+  MakeStore make_store;
 
   /// For `Capability::cut_off`, else empty.
   MakeCuttableFactory make_cuttable_factory;

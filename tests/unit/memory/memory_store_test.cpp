@@ -17,18 +17,6 @@ using namespace std::chrono_literals;
 
 TEST_F(MemoryStoreTest, NeedsAClock) { EXPECT_THROW(MemoryStore{nullptr}, InvalidArgumentError); }
 
-TEST_F(MemoryStoreTest, AllowsNamesOfTheDefaultLengths) {
-  EXPECT_EQ(store_->name_limits().mutex, NameLimits{}.mutex);
-  EXPECT_EQ(store_->name_limits().contender_id, NameLimits{}.contender_id);
-}
-
-TEST_F(MemoryStoreTest, AFreeMutexHasAnEmptyRecord) {
-  const LeaseRecord record = retrieve();
-  EXPECT_EQ(record.owner_id, "");
-  EXPECT_EQ(record.fencing_token, 0U);
-  EXPECT_EQ(record.transition_left, 0ms);
-}
-
 TEST_F(MemoryStoreTest, AGrantBeginsAFullLease) {
   const LeaseRecord record = acquire("a");
   EXPECT_EQ(record.owner_id, "a");
@@ -102,54 +90,6 @@ TEST_F(MemoryStoreTest, AGuardBeginsTheLeaseAnewUnderTheSameToken) {
   EXPECT_EQ(renewed.lease.acquired_at, granted.lease.acquired_at);
   EXPECT_EQ(renewed.ttl_left, ttl);
   EXPECT_EQ(renewed.transition_left, lease);
-}
-
-TEST_F(MemoryStoreTest, AGuardOfAnotherChangesNothing) {
-  const LeaseRecord granted = acquire("a");
-  clock_->advance(20ms);
-  const LeaseRecord record = guard("b");
-  EXPECT_EQ(record.owner_id, "a");
-  EXPECT_EQ(record.lease, granted.lease);
-  EXPECT_EQ(guard("b", "other").owner_id, "");
-}
-
-TEST_F(MemoryStoreTest, AReleaseUnderTheRightTokenFreesTheMutex) {
-  const FencingToken token = acquire("a").fencing_token;
-  EXPECT_EQ(release("a", token).owner_id, "");
-  EXPECT_EQ(retrieve().owner_id, "");
-  EXPECT_GT(acquire("b").fencing_token, token);
-}
-
-TEST_F(MemoryStoreTest, AReleaseUnderAnotherTokenChangesNothingAndTellsTheRightOne) {
-  const FencingToken first = acquire("a").fencing_token;
-  const FencingToken second = acquire("a").fencing_token;
-  const LeaseRecord record = release("a", first);
-  EXPECT_EQ(record.owner_id, "a");
-  EXPECT_EQ(record.fencing_token, second);
-  EXPECT_EQ(release("a", second).owner_id, "");
-}
-
-TEST_F(MemoryStoreTest, AReleaseOfAnotherChangesNothing) {
-  const FencingToken token = acquire("a").fencing_token;
-  EXPECT_EQ(release("b", token).owner_id, "a");
-  EXPECT_EQ(release("b", 0).owner_id, "a");
-  EXPECT_EQ(release("b", 0, "other").owner_id, "");
-}
-
-TEST_F(MemoryStoreTest, TokensGrowAlsoWhenAMutexWasForgottenInBetween) {
-  FencingToken last = 0;
-  for (int i = 0; i < 5; ++i) {
-    const FencingToken token = acquire("a").fencing_token;
-    EXPECT_GT(token, last);
-    last = token;
-    release("a", token);
-  }
-}
-
-TEST_F(MemoryStoreTest, MutexesDoNotDisturbEachOther) {
-  EXPECT_EQ(acquire("a", "m1").owner_id, "a");
-  EXPECT_EQ(acquire("b", "m2").owner_id, "b");
-  EXPECT_EQ(retrieve("m1").owner_id, "a");
 }
 
 TEST_F(MemoryStoreTest, ANamelessContenderIsRefused) {

@@ -11,7 +11,6 @@
 namespace simba::memory {
 namespace {
 
-using engine::LeaseAnswer;
 using engine::LeaseRecord;
 using engine::Notice;
 using engine::Watch;
@@ -170,32 +169,12 @@ TEST_F(MemoryStoreWatchTest, AnObserverIsToldThePresentOwnerAndEveryChange) {
               ElementsAre("changed", "changed a 1", "changed", "changed b 2", "changed c 3"));
 }
 
-TEST_F(MemoryStoreWatchTest, AnObserverIsNeverGrantedTheMutex) {
-  Story story;
-  const auto w = watch("", story);
-  EXPECT_EQ(retrieve().owner_id, "");
-  acquire("a");
-  EXPECT_EQ(release("a", 1).owner_id, "");
-}
-
 TEST_F(MemoryStoreWatchTest, NothingIsToldOnceTheWatchHasEnded) {
   Story story;
   auto w = watch("", story);
   w.reset();
   acquire("a");
   EXPECT_THAT(story, ElementsAre("changed"));
-}
-
-TEST_F(MemoryStoreWatchTest, AWatchMayEndInsideItsOwnNotice) {
-  Story story;
-  std::unique_ptr<Watch> w;
-  w = store_->watch(request_of(""), [&](const Notice& n) {
-    story.push_back(in_short(n));
-    w.reset();  // nothing yet at the first notice
-  });
-  acquire("a");
-  release("a", 1);
-  EXPECT_THAT(story, ElementsAre("changed", "changed a 1"));
 }
 
 TEST_F(MemoryStoreWatchTest, NoticesStayInOrderWhenAHandlerChangesTheMutexAgain) {
@@ -211,36 +190,6 @@ TEST_F(MemoryStoreWatchTest, NoticesStayInOrderWhenAHandlerChangesTheMutexAgain)
   acquire("a");
   EXPECT_THAT(first, ElementsAre("changed", "changed a 1", "changed"));
   EXPECT_THAT(second, ElementsAre("changed", "changed a 1", "changed"));
-}
-
-TEST_F(MemoryStoreWatchTest, AWatchMayOutliveItsStore) {
-  Story story;
-  auto w = watch("a", story);
-  store_.reset();
-  w.reset();
-  EXPECT_THAT(story, ElementsAre("granted a 1"));
-}
-
-TEST_F(MemoryStoreWatchTest, TheLastHolderMayLetGoInsideAHandler) {
-  Story story;
-  const auto w = watch("", story);
-  MemoryStore& store = *store_;
-  store.acquire(request_of("a"), [&](const LeaseAnswer&) { store_.reset(); });
-  EXPECT_EQ(store_, nullptr);
-}
-
-TEST_F(MemoryStoreWatchTest, TheLastHolderMayLetGoInsideANotice) {
-  std::unique_ptr<Watch> w;
-  w = store_->watch(request_of(""), [&](const Notice& n) {
-    if (!n.record->owner_id.empty()) {
-      w.reset();
-      store_.reset();
-    }
-  });
-  std::string owner;
-  MemoryStore& store = *store_;
-  store.acquire(request_of("a"), [&](const LeaseAnswer& a) { owner = a.record()->owner_id; });
-  EXPECT_EQ(owner, "a");
 }
 
 }  // namespace
