@@ -4,12 +4,12 @@
 
 #include <fmt/format.h>
 
+#include "config/messages.hpp"
 #include "config/read/file_text.hpp"
 #include "config/read/sections.hpp"
+#include "config/read/url_settings.hpp"
 #include "config/selection.hpp"
 #include "config/store_settings.hpp"
-#include "config/text.hpp"
-#include "config/url_settings.hpp"
 #include "simba/core/error.hpp"
 
 namespace simba::config {

@@ -1,7 +1,7 @@
 #include "simba/config/make_factory.hpp"
 
+#include "config/read/url_settings.hpp"
 #include "config/store_settings.hpp"
-#include "config/url_settings.hpp"
 #include "simba/config/environment.hpp"
 
 namespace simba {

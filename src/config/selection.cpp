@@ -7,8 +7,8 @@
 
 #include <fmt/format.h>
 
-#include "config/text.hpp"
-#include "config/url_settings.hpp"
+#include "config/messages.hpp"
+#include "config/read/url_settings.hpp"
 #include "simba/core/error.hpp"
 
 namespace simba::config {

@@ -7,8 +7,8 @@
 
 #include <fmt/format.h>
 
+#include "config/messages.hpp"
 #include "config/read/file_text.hpp"
-#include "config/text.hpp"
 #include "simba/core/error.hpp"
 
 namespace simba::config {
@@ -165,12 +165,6 @@ void StoreSettings::fill_in(const Layer& layer, const Environment& environment,
     }
   }
   settings_.insert(settings_.end(), resolved.begin(), resolved.end());
-}
-
-std::string StoreSettings::value(std::string_view key) const {
-  const auto found = std::find_if(settings_.begin(), settings_.end(),
-                                  [&](const Setting& setting) { return setting.key == key; });
-  return found == settings_.end() ? std::string{} : found->value;
 }
 
 std::vector<SetValue> StoreSettings::values() const {

@@ -50,9 +50,6 @@ class StoreSettings {
   void check() const { check(origin_); }
   void check(std::string_view origin) const;
 
-  /// What a key is set to, secrets too; empty if it is not.
-  std::string value(std::string_view key) const;
-
   /// All that was set, in the order of the keys, without secrets.
   std::vector<SetValue> values() const;
 

@@ -4,8 +4,8 @@
 #include <string>
 #include <string_view>
 
+#include "config/read/url_settings.hpp"
 #include "config/store_settings.hpp"
-#include "config/url_settings.hpp"
 #include "fuzz/support.hpp"
 #include "simba/core/error.hpp"
 

@@ -8,7 +8,7 @@
 
 #include <fmt/format.h>
 
-#include "config/text.hpp"
+#include "config/messages.hpp"
 
 namespace simba::config {
 namespace {

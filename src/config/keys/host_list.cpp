@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include "config/text.hpp"
+#include "config/messages.hpp"
 #include "core/text.hpp"
 
 namespace simba::config {

@@ -6,8 +6,8 @@
 
 #include <fmt/format.h>
 
+#include "config/messages.hpp"
 #include "config/read/sections.hpp"
-#include "config/text.hpp"
 #include "core/text.hpp"
 
 namespace simba::config {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -45,5 +46,19 @@ Url parse_url(std::string_view text, UrlForm form);
 
 /// For messages: without password and parameters.
 std::string to_text(const Url& url);
+
+/// What URLs of one server and one database have in common. `usual_port`: of a host without one.
+std::vector<Parameter> read_database_url(const Url& url, std::uint16_t usual_port);
+
+/// A URL that names a server names its port too, the usual one where it is silent. `hosts` is the
+/// parameter that may name servers instead.
+void read_port(const Url& url, std::string_view hosts, std::uint16_t usual_port,
+               std::vector<Parameter>& parameters);
+
+/// `user` and `password` of a URL, where they are given.
+void read_user(const Url& url, std::vector<Parameter>& parameters);
+
+/// "app@" or nothing, as in a URL.
+std::string user_part(std::string_view user);
 
 }  // namespace simba::config

@@ -2,9 +2,9 @@
 
 #include <fmt/format.h>
 
+#include "config/messages.hpp"
 #include "config/read/sections.hpp"
 #include "config/read/yaml_tree.hpp"
-#include "config/text.hpp"
 
 namespace simba::config {
 namespace {

@@ -1,8 +1,8 @@
 #include <utility>
 
 #include "config/keys/common_keys.hpp"
+#include "config/messages.hpp"
 #include "config/stores/stores.hpp"
-#include "config/text.hpp"
 #include "simba/core/error.hpp"
 #include "simba/memory/memory_factory.hpp"
 

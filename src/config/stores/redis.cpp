@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include "config/keys/common_keys.hpp"
+#include "config/messages.hpp"
 #include "config/stores/stores.hpp"
-#include "config/text.hpp"
 #include "core/text.hpp"
 #include "simba/core/error.hpp"
 #include "simba/redis/redis_admin.hpp"

@@ -1,6 +1,6 @@
 #include "config/keys/common_keys.hpp"
+#include "config/messages.hpp"
 #include "config/stores/stores.hpp"
-#include "config/text.hpp"
 #include "simba/sqlite/sqlite_admin.hpp"
 #include "simba/sqlite/sqlite_factory.hpp"
 

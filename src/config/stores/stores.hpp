@@ -1,6 +1,5 @@
 #pragma once
 
-#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -10,7 +9,7 @@
 #include "config/read/url.hpp"
 #include "config/store_options.hpp"
 
-/// One pair of functions a store; those of stores that were not built in are not there.
+/// A pair of functions for each store; those of stores that were not built in are not there.
 namespace simba::config {
 
 std::unique_ptr<StoreOptions> make_memory_options();
@@ -69,19 +68,5 @@ class OptionsOf : public StoreOptions {
     }
   }
 };
-
-/// What URLs of one server and one database have in common. `usual_port`: of a host without one.
-std::vector<Parameter> read_database_url(const Url& url, std::uint16_t usual_port);
-
-/// A URL that names a server names its port too, the usual one where it is silent. `hosts` is the
-/// parameter that may name servers instead.
-void read_port(const Url& url, std::string_view hosts, std::uint16_t usual_port,
-               std::vector<Parameter>& parameters);
-
-/// `user` and `password` of a URL, where they are given.
-void read_user(const Url& url, std::vector<Parameter>& parameters);
-
-/// "app@" or nothing, as in a URL.
-std::string user_part(std::string_view user);
 
 }  // namespace simba::config

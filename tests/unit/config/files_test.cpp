@@ -5,8 +5,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "config/messages.hpp"
 #include "config/store_settings.hpp"
-#include "config/text.hpp"
 #include "support/temporary_folder.hpp"
 #include "unit/config/refusal.hpp"
 
@@ -96,12 +96,35 @@ TEST_F(ConfigurationFiles, MustNotGiveAPasswordTwice) {
                     Not(HasSubstr("hunter2"))));
 }
 
+/// The options of a store that has a password and nothing else.
+class PasswordOptions final : public StoreOptions {
+ public:
+  PasswordOptions() { keys_.secret({.name = "password"}, password); }
+
+  std::string description() const override { return {}; }
+  engine::ContentionPlan plan() const override { return engine::ContentionPlan{{}}; }
+  std::shared_ptr<engine::LeaseStore> make_store() const override { return {}; }
+  std::unique_ptr<MutexServiceFactory> make_factory(
+      std::shared_ptr<const Runtime> /*runtime*/) const override {
+    return {};
+  }
+  std::unique_ptr<engine::StoreAdmin> make_admin(
+      std::shared_ptr<const Runtime> /*runtime*/) const override {
+    return {};
+  }
+
+  Secret password;
+};
+
 TEST_F(ConfigurationFiles, GiveAPasswordWithoutTheEndOfItsLastLine) {
-  const StoreType* const type = find_store_type("redis");
-  StoreSettings settings{*type, "test"};
+  const StoreType type{.name = "test", .make = []() -> std::unique_ptr<StoreOptions> {
+                         return std::make_unique<PasswordOptions>();
+                       }};
+  StoreSettings settings{type, "test"};
   const auto path = write("password", "two\nlines\r\n");
   settings.add({{.key = "password-file", .value = path, .origin = "test"}}, {});
-  EXPECT_EQ(settings.value("password"), "two\nlines");
+  const auto options = settings.options();
+  EXPECT_EQ(dynamic_cast<const PasswordOptions&>(*options).password.reveal(), "two\nlines");
 }
 
 }  // namespace

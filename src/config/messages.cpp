@@ -1,4 +1,4 @@
-#include "config/text.hpp"
+#include "config/messages.hpp"
 
 #include <algorithm>
 

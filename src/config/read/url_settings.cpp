@@ -1,10 +1,10 @@
-#include "config/url_settings.hpp"
+#include "config/read/url_settings.hpp"
 
 #include <algorithm>
 
 #include <fmt/format.h>
 
-#include "config/text.hpp"
+#include "config/messages.hpp"
 #include "simba/core/error.hpp"
 
 namespace simba::config {
