@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "cli/common_options.hpp"
-#include "cli/terminal/output.hpp"
+#include "cli/output/output.hpp"
 
 namespace simba::cli {
 

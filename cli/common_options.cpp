@@ -12,7 +12,7 @@
 #include <fmt/format.h>
 
 #include "cli/errors.hpp"
-#include "cli/terminal/printable.hpp"
+#include "cli/output/printable.hpp"
 #include "simba/core/contender_id_generator.hpp"
 
 namespace simba::cli {

@@ -13,8 +13,8 @@
 #include "cli/child/descriptors.hpp"
 #include "cli/command.hpp"
 #include "cli/errors.hpp"
-#include "cli/terminal/log.hpp"
-#include "cli/terminal/usage.hpp"
+#include "cli/output/log.hpp"
+#include "cli/output/usage.hpp"
 #include "simba/version.hpp"
 
 namespace simba::cli {

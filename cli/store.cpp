@@ -4,7 +4,7 @@
 
 #include "cli/child/lease_keeper.hpp"
 #include "cli/errors.hpp"
-#include "cli/terminal/log.hpp"
+#include "cli/output/log.hpp"
 
 namespace simba::cli {
 namespace {

@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "cli/common_options.hpp"
-#include "cli/terminal/output.hpp"
+#include "cli/output/output.hpp"
 #include "simba/config/configuration.hpp"
 #include "simba/core/mutex_service_factory.hpp"
 

@@ -8,8 +8,8 @@
 #include <fmt/format.h>
 
 #include "cli/errors.hpp"
-#include "cli/terminal/printable.hpp"
-#include "cli/terminal/times.hpp"
+#include "cli/output/printable.hpp"
+#include "cli/output/times.hpp"
 #include "simba/core/clock.hpp"
 
 namespace simba::cli {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "cli/child/child.hpp"
-#include "cli/terminal/output.hpp"
+#include "cli/output/output.hpp"
 #include "simba/core/mutex_contend_service.hpp"
 #include "simba/engine/contention_options.hpp"
 

@@ -20,7 +20,7 @@
 #include "cli/demo/election.hpp"
 #include "cli/demo/view.hpp"
 #include "cli/errors.hpp"
-#include "cli/terminal/times.hpp"
+#include "cli/output/times.hpp"
 #include "simba/config/configuration.hpp"
 #include "simba/engine/contention_options.hpp"
 

@@ -12,9 +12,9 @@
 #include "cli/child/lease_keeper.hpp"
 #include "cli/command.hpp"
 #include "cli/errors.hpp"
-#include "cli/terminal/log.hpp"
-#include "cli/terminal/printable.hpp"
-#include "cli/terminal/times.hpp"
+#include "cli/output/log.hpp"
+#include "cli/output/printable.hpp"
+#include "cli/output/times.hpp"
 
 namespace simba::cli {
 namespace {

@@ -21,9 +21,9 @@
 #include "cli/command.hpp"
 #include "cli/errors.hpp"
 #include "cli/long_running.hpp"
+#include "cli/output/printable.hpp"
+#include "cli/output/times.hpp"
 #include "cli/store.hpp"
-#include "cli/terminal/printable.hpp"
-#include "cli/terminal/times.hpp"
 #include "simba/core/abstract_mutex_contender.hpp"
 #include "simba/core/clock.hpp"
 

@@ -5,7 +5,7 @@
 
 #include "cli/command.hpp"
 #include "cli/errors.hpp"
-#include "cli/terminal/log.hpp"
+#include "cli/output/log.hpp"
 
 namespace simba::cli {
 namespace {

@@ -5,10 +5,10 @@
 
 #include "cli/command.hpp"
 #include "cli/errors.hpp"
+#include "cli/output/log.hpp"
+#include "cli/output/mutex_entry.hpp"
+#include "cli/output/printable.hpp"
 #include "cli/store.hpp"
-#include "cli/terminal/log.hpp"
-#include "cli/terminal/mutex_entry.hpp"
-#include "cli/terminal/printable.hpp"
 
 namespace simba::cli {
 namespace {

@@ -12,38 +12,267 @@
 //              stopped when it should act: we kill it.
 //   releasing  signals wait; it is bounded by the release wait of the store.
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <array>
+#include <chrono>
+#include <condition_variable>
 #include <csignal>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <poll.h>
 #include <stop_token>
 #include <string>
+#include <variant>
 
 #include <fmt/format.h>
 
-#include "cli/candidate.hpp"
 #include "cli/child/child.hpp"
 #include "cli/child/lease_keeper.hpp"
+#include "cli/child/signals.hpp"
 #include "cli/child/terminal.hpp"
 #include "cli/command.hpp"
 #include "cli/errors.hpp"
+#include "cli/output/log.hpp"
+#include "cli/output/printable.hpp"
+#include "cli/output/times.hpp"
 #include "cli/store.hpp"
-#include "cli/terminal/log.hpp"
-#include "cli/terminal/printable.hpp"
-#include "cli/terminal/times.hpp"
+#include "core/threads/wakeup.hpp"
+#include "simba/core/abstract_mutex_contender.hpp"
+#include "simba/core/clock.hpp"
+#include "simba/core/error.hpp"
 
 namespace simba::cli {
 namespace {
+
+using namespace std::chrono_literals;
+using std::chrono::milliseconds;
+using std::chrono::nanoseconds;
+
+/// A contender for the main thread, which polls: notes what comes and wakes it.
+///
+/// Threads: every function may be called from any thread.
+class RunContender final : public AbstractMutexContender {
+ public:
+  using AbstractMutexContender::AbstractMutexContender;
+
+  struct News {
+    bool acquired = false;         ///< by us, at some time
+    bool answered = false;         ///< the store has told us something
+    std::string owner{};           ///< who owns it, as far as we know; empty: nobody
+    std::optional<Error> error{};  ///< of the last attempt, unless an answer came since
+    bool duplicate_id = false;     ///< another process uses our id, so we have lost or given up
+  };
+
+  /// Readable when there may be news.
+  int file() const noexcept { return wake_up_.descriptor(); }
+  News news();
+
+  /// From the acquisition until this is called nothing is given back, not even after a loss:
+  /// somebody may still use what the mutex protects.
+  void end_use();
+
+  void wake() const noexcept { wake_up_.raise(); }
+
+  void notify_owner(const MutexState& state) override;
+  void on_event(const ContentionEvent& event) override;
+
+ private:
+  const detail::Wakeup wake_up_;
+  std::mutex mutex_;
+  std::condition_variable unused_;
+  // guarded by mutex_
+  News news_;
+  bool in_use_ = false;
+};
+
+RunContender::News RunContender::news() {
+  wake_up_.clear();
+  const std::lock_guard lock{mutex_};
+  return news_;
+}
+
+void RunContender::end_use() {
+  {
+    const std::lock_guard lock{mutex_};
+    in_use_ = false;
+  }
+  unused_.notify_all();
+}
+
+void RunContender::notify_owner(const MutexState& state) {
+  std::unique_lock lock{mutex_};
+  news_.answered = true;
+  news_.error.reset();
+  news_.owner = state.after().owner_id();
+  if (state.is_acquired(contender_id())) news_.acquired = in_use_ = true;
+  wake_up_.raise();
+  if (state.is_released(contender_id())) unused_.wait(lock, [this] { return !in_use_; });
+}
+
+void RunContender::on_event(const ContentionEvent& event) {
+  const auto* failed = std::get_if<AcquireFailed>(&event);
+  const auto* lost = std::get_if<OwnershipLost>(&event);
+  {
+    const std::lock_guard lock{mutex_};
+    if (failed != nullptr) {
+      news_.error = failed->error;
+      if (failed->namesake) {
+        news_.answered = true;
+        news_.owner = contender_id();
+      }
+      if (failed->error.kind() == ErrorKind::duplicate_id) news_.duplicate_id = true;
+    }
+    if (lost != nullptr && lost->reason == LossReason::duplicate_id) news_.duplicate_id = true;
+  }
+  wake_up_.raise();
+}
+
+/// How long to wait for a mutex.
+struct Patience {
+  std::optional<std::chrono::milliseconds> limit{};  ///< zero: ask once; empty: no limit
+
+  /// How long a store that has never answered is tried where there is no limit.
+  std::chrono::milliseconds silence{5'000};
+};
+
+constexpr nanoseconds quiet = 1s;
+
+/// Says that we wait, and for whom: once, again when that changes, and on a terminal each second.
+class WaitNotes {
+ public:
+  WaitNotes(const RunContender& contender, Output& output)
+      : contender_{contender}, output_{output}, next_{quiet} {}
+  ~WaitNotes() { output_.end_passing_note(); }
+  WaitNotes(const WaitNotes&) = delete;
+  WaitNotes& operator=(const WaitNotes&) = delete;
+
+  /// When `tell` has something to do again, counted from the beginning.
+  nanoseconds next() const noexcept { return next_; }
+
+  void tell(const RunContender::News& news, nanoseconds waited) {
+    if (waited < quiet) return;
+    const std::string reason = reason_of(news);
+    // The text of an error may differ each time, as in "for 747 ms".
+    const std::string topic =
+        news.error ? fmt::to_string(static_cast<int>(news.error->kind())) : reason;
+    const bool changed = topic != told_;
+    if (!changed && waited < next_) return;
+    while (next_ <= waited) next_ += quiet;
+    if (!changed && !output_.live_notes()) return;
+    told_ = topic;
+    told_error_ = news.error && !output_.live_notes();
+    Json object{{"event", "waiting"},
+                {"mutex", contender_.mutex()},
+                {"contender_id", contender_.contender_id()},
+                {"owner", news.owner},
+                {"waited_ms", std::chrono::duration_cast<milliseconds>(waited).count()}};
+    if (news.error) object["error"] = news.error->what();
+    const std::string time = output_.live_notes() ? ", " + to_text(waited) : "";
+    output_.passing_note(
+        fmt::format("waiting for mutex \"{}\"{}{}", printable(contender_.mutex()), reason, time),
+        object);
+  }
+
+  /// Whether what stands on the screen last is why we wait: the error of the store.
+  bool told_error() const noexcept { return told_error_; }
+
+ private:
+  static std::string reason_of(const RunContender::News& news) {
+    if (news.error) return fmt::format(": {}", news.error->what());
+    if (!news.owner.empty()) return fmt::format(", owned by {}", printable(news.owner));
+    return news.answered ? "" : ": no answer from the store yet";
+  }
+
+  const RunContender& contender_;
+  Output& output_;
+  nanoseconds next_;
+  std::string told_{"?"};
+  bool told_error_ = false;
+};
+
+Failure not_acquired(const RunContender& contender, const RunContender::News& news,
+                     const WaitNotes& notes, milliseconds limit) {
+  std::string text = fmt::format("mutex \"{}\" not acquired", printable(contender.mutex()));
+  if (limit > 0ms) text += fmt::format(" within {}", to_text(limit));
+  if (!news.owner.empty()) text += fmt::format("; owned by {}", printable(news.owner));
+  const bool namesake = news.error && news.owner == contender.contender_id();
+  if (namesake && !notes.told_error()) text += fmt::format(": {}", news.error->what());
+  return Failure{ExitCode::not_acquired, text};
+}
+
+/// The error of the store, or, where that was told already, only that it has not passed.
+Failure store_failure(const RunContender& contender, const Error& error, const WaitNotes& notes,
+                      nanoseconds waited) {
+  if (!notes.told_error()) return to_failure(error);
+  return Failure{exit_code_of(error.kind()),
+                 fmt::format("gave up waiting for mutex \"{}\" after {}: no answer from the store",
+                             printable(contender.mutex()), to_text(waited))};
+}
+
+/// Throws where it is time to give up.
+void check(const RunContender& contender, const RunContender::News& news, const Patience& patience,
+           const WaitNotes& notes, nanoseconds waited) {
+  if (news.error && !news.error->is_transient()) throw to_failure(*news.error);
+  if (const auto why = deadlock_with(contender.mutex(), news.owner)) {
+    throw Failure{ExitCode::usage, *why};
+  }
+  if (!patience.limit) {
+    if (news.error && !news.answered && waited >= patience.silence) {
+      throw store_failure(contender, *news.error, notes, waited);
+    }
+    return;
+  }
+  const bool asked_once = *patience.limit == 0ms && (news.error || !news.owner.empty());
+  if (!asked_once && (*patience.limit == 0ms || waited < *patience.limit)) return;
+  if (news.error && news.owner.empty()) {
+    throw store_failure(contender, *news.error, notes, waited);
+  }
+  if (!news.answered) {
+    throw Failure{ExitCode::unavailable,
+                  fmt::format("no answer from the store within {}", to_text(*patience.limit))};
+  }
+  throw not_acquired(contender, news, notes, *patience.limit);
+}
+
+/// Waits until the contender, whose service runs, owns its mutex. A wait of over a second is told,
+/// with the owner.
+///
+/// Returns nothing once it is owned; the exit code when a signal came first. Throws Failure: 75
+/// when the time is over, 69 when the store has given no answer, and what fits for an error that
+/// waiting does not cure.
+std::optional<int> wait_for_mutex(RunContender& contender, Signals& signals,
+                                  const Patience& patience, Output& output) {
+  const auto clock = make_system_clock();
+  const LocalTime begun = clock->now();
+  WaitNotes notes{contender, output};
+  for (;;) {
+    const auto news = contender.news();
+    if (news.acquired) return std::nullopt;
+    while (const int signal = signals.next()) {
+      if (is_ending(signal)) return exit_code_of_signal(signal);
+      if (signal == SIGTSTP) ::raise(SIGSTOP);
+    }
+    const nanoseconds waited = clock->now() - begun;
+    if (!news.error || news.error->is_transient()) notes.tell(news, waited);
+    check(contender, news, patience, notes, waited);
+
+    nanoseconds wake_at = notes.next();
+    if (patience.limit && *patience.limit > 0ms) wake_at = std::min(wake_at, {*patience.limit});
+    const auto left = std::chrono::ceil<milliseconds>(wake_at - waited).count();
+    std::array<pollfd, 2> files{{{contender.file(), POLLIN, 0}, {signals.file(), POLLIN, 0}}};
+    ::poll(files.data(), files.size(), static_cast<int>(std::max<std::int64_t>(left, 0)));
+  }
+}
 
 enum class OnLoss { terminate, proceed };
 
 /// CMD from its start to its end, on the main thread.
 class Run {
  public:
-  Run(const Invocation& invocation, Candidate& candidate, MutexContendService& service,
+  Run(const Invocation& invocation, RunContender& contender, MutexContendService& service,
       Signals& signals, const engine::ContentionPlan& plan, OnLoss on_loss, Output& output)
-      : candidate_{candidate},
+      : contender_{contender},
         service_{service},
         signals_{signals},
         kill_after_{kill_after(plan)},
@@ -59,17 +288,17 @@ class Run {
 
   /// Returns the exit code. Nothing of CMD is left then. Throws Failure where it cannot be run.
   int until_end() {
-    const std::stop_callback wake{lost_, [this] { candidate_.wake(); }};
+    const std::stop_callback wake{lost_, [this] { contender_.wake(); }};
     std::optional<Child::Event> end;
     while (!end) {
       const LocalTime lease_end = permitted_until();
       child_.extend(lease_end);
       std::array<pollfd, 3> files{{{child_.file(), POLLIN, 0},
                                    {signals_.file(), POLLIN, 0},
-                                   {candidate_.file(), POLLIN, 0}}};
+                                   {contender_.file(), POLLIN, 0}}};
       const auto pause = ending_ ? look_at_end : until_next_look(lease_end);
       ::poll(files.data(), files.size(), static_cast<int>(pause.count()));
-      candidate_.news();
+      contender_.news();
       while (const int signal = signals_.next()) {
         const bool by_manager = signals_.from_manager();
         if (signal == SIGCONT && ending_) continue;
@@ -115,8 +344,8 @@ class Run {
 
   Json described(std::string_view event) const {
     return {{"event", event},
-            {"mutex", candidate_.mutex()},
-            {"contender_id", candidate_.contender_id()},
+            {"mutex", contender_.mutex()},
+            {"contender_id", contender_.contender_id()},
             {"fencing_token", service_.fencing_token()}};
   }
 
@@ -132,7 +361,7 @@ class Run {
   }
 
   void tell_loss(std::string_view consequence) {
-    output_.note(fmt::format("mutex \"{}\" lost; {}", printable(candidate_.mutex()), consequence),
+    output_.note(fmt::format("mutex \"{}\" lost; {}", printable(contender_.mutex()), consequence),
                  described("lost"));
   }
 
@@ -187,7 +416,7 @@ class Run {
     return lost ? to_int(ExitCode::lost) : code;
   }
 
-  Candidate& candidate_;
+  RunContender& contender_;
   MutexContendService& service_;
   Signals& signals_;
   const std::chrono::milliseconds kill_after_;
@@ -240,36 +469,36 @@ Examples:
 
     Signals signals{Signals::Orphans::reaped};  // before any thread
     const Store store{invocation.options, output};
-    Candidate candidate{mutex, invocation.options.contender_id(), store.log()};
+    RunContender contender{mutex, invocation.options.contender_id(), store.log()};
     const auto service = store.factory().create_mutex_contend_service(
-        candidate, {.after_loss = AfterLoss::stay_out});
+        contender, {.after_loss = AfterLoss::stay_out});
     service->start();
-    const int code = run_under(invocation, candidate, *service, signals, patience, store, output);
-    if (!candidate.news().duplicate_id) return code;
-    const auto failure = to_failure(duplicate_id_error(candidate.contender_id()));
+    const int code = run_under(invocation, contender, *service, signals, patience, store, output);
+    if (!contender.news().duplicate_id) return code;
+    const auto failure = to_failure(duplicate_id_error(contender.contender_id()));
     if (code == to_int(ExitCode::lost)) throw Failure{failure};
     output.note(failure.what(), {{"event", "duplicate_id"},
-                                 {"mutex", candidate.mutex()},
-                                 {"contender_id", candidate.contender_id()}});
+                                 {"mutex", contender.mutex()},
+                                 {"contender_id", contender.contender_id()}});
     return code;
   }
 
  private:
-  int run_under(const Invocation& invocation, Candidate& candidate, MutexContendService& service,
+  int run_under(const Invocation& invocation, RunContender& contender, MutexContendService& service,
                 Signals& signals, const Patience& patience, const Store& store,
                 Output& output) const {
     // Whatever happens: first the end of the use, then the release.
     struct Closing {
-      Candidate& candidate;
+      RunContender& contender;
       MutexContendService& service;
       ~Closing() {
-        candidate.end_use();
+        contender.end_use();
         service.close();
       }
-    } const closing{candidate, service};
-    if (const auto code = wait_for_mutex(candidate, signals, patience, output)) return *code;
+    } const closing{contender, service};
+    if (const auto code = wait_for_mutex(contender, signals, patience, output)) return *code;
     const auto on_loss = on_loss_ == "continue" ? OnLoss::proceed : OnLoss::terminate;
-    return Run{invocation, candidate, service, signals, store.plan(), on_loss, output}.until_end();
+    return Run{invocation, contender, service, signals, store.plan(), on_loss, output}.until_end();
   }
 
   std::optional<std::string> timeout_;

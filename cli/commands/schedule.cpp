@@ -16,8 +16,8 @@
 #include "cli/command.hpp"
 #include "cli/errors.hpp"
 #include "cli/long_running.hpp"
+#include "cli/output/times.hpp"
 #include "cli/store.hpp"
-#include "cli/terminal/times.hpp"
 #include "simba/schedule/scheduler.hpp"
 
 namespace simba::cli {

@@ -4,9 +4,9 @@
 
 #include "cli/command.hpp"
 #include "cli/errors.hpp"
+#include "cli/output/log.hpp"
+#include "cli/output/mutex_entry.hpp"
 #include "cli/store.hpp"
-#include "cli/terminal/log.hpp"
-#include "cli/terminal/mutex_entry.hpp"
 
 namespace simba::cli {
 namespace {

@@ -7,7 +7,7 @@
 
 #include <fmt/format.h>
 
-#include "cli/terminal/printable.hpp"
+#include "cli/output/printable.hpp"
 
 namespace simba::cli::demo {
 namespace {

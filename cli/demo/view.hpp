@@ -7,7 +7,7 @@
 #include <sys/types.h>
 #include <vector>
 
-#include "cli/terminal/output.hpp"
+#include "cli/output/output.hpp"
 #include "simba/core/clock.hpp"
 
 namespace simba::cli::demo {

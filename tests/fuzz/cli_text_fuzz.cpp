@@ -6,9 +6,9 @@
 #include <string_view>
 
 #include "cli/errors.hpp"
-#include "cli/terminal/output.hpp"
-#include "cli/terminal/printable.hpp"
-#include "cli/terminal/times.hpp"
+#include "cli/output/output.hpp"
+#include "cli/output/printable.hpp"
+#include "cli/output/times.hpp"
 #include "fuzz/support.hpp"
 
 namespace simba::cli {

@@ -5,9 +5,9 @@
 
 #include "cli/common_options.hpp"
 #include "cli/errors.hpp"
-#include "cli/terminal/mutex_entry.hpp"
-#include "cli/terminal/printable.hpp"
-#include "cli/terminal/times.hpp"
+#include "cli/output/mutex_entry.hpp"
+#include "cli/output/printable.hpp"
+#include "cli/output/times.hpp"
 
 namespace simba::cli {
 namespace {

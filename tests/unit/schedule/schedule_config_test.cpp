@@ -2,7 +2,7 @@
 
 #include <gmock/gmock.h>
 
-#include "schedule/next_run.hpp"
+#include "schedule/abstract_scheduler_impl.hpp"
 #include "simba/core/error.hpp"
 
 namespace simba {

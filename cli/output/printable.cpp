@@ -1,4 +1,4 @@
-#include "cli/terminal/printable.hpp"
+#include "cli/output/printable.hpp"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "cli/terminal/usage.hpp"
+#include "cli/output/usage.hpp"
 
 #include <algorithm>
 #include <array>

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/terminal/output.hpp"
+#include "cli/output/output.hpp"
 #include "simba/engine/store_admin.hpp"
 
 namespace simba::cli {

@@ -1,4 +1,4 @@
-#include "cli/terminal/times.hpp"
+#include "cli/output/times.hpp"
 
 #include <algorithm>
 #include <cstdint>

@@ -1,10 +1,10 @@
-#include "cli/terminal/mutex_entry.hpp"
+#include "cli/output/mutex_entry.hpp"
 
 #include <algorithm>
 #include <chrono>
 
-#include "cli/terminal/printable.hpp"
-#include "cli/terminal/times.hpp"
+#include "cli/output/printable.hpp"
+#include "cli/output/times.hpp"
 
 namespace simba::cli {
 namespace {

@@ -1,10 +1,10 @@
-#include "cli/terminal/log.hpp"
+#include "cli/output/log.hpp"
 
 #include <atomic>
 #include <string>
 #include <unistd.h>
 
-#include "cli/terminal/output.hpp"
+#include "cli/output/output.hpp"
 
 namespace simba::cli {
 namespace {

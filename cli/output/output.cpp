@@ -1,4 +1,4 @@
-#include "cli/terminal/output.hpp"
+#include "cli/output/output.hpp"
 
 #include <algorithm>
 #include <cerrno>
@@ -10,7 +10,7 @@
 
 #include <fmt/format.h>
 
-#include "cli/terminal/printable.hpp"
+#include "cli/output/printable.hpp"
 
 namespace simba::cli {
 namespace {
