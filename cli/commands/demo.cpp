@@ -219,7 +219,7 @@ class DemoCommand final : public Command {
   CLI::App* add_to(CLI::App& app) override {
     auto* command = app.add_subcommand("demo", "Watch processes elect a leader and take over");
     command->footer(
-        R"(Starts four candidates on a temporary SQLite database. Their leader hands over,
+        R"(Starts simba elect four times, on a temporary SQLite database. The leader hands over,
 the next one is killed, the one after that is frozen; each time another takes
 over, and the time is measured. Ends by itself after about ten seconds.)");
     return command;

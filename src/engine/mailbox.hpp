@@ -32,7 +32,7 @@ class Mailbox {
     return run(lock, std::move(event), handler);
   }
 
-  /// Also waits, at most until `deadline`, until the event has been handled, be it by another
+  /// Also waits, at most until `deadline`, until the event has been handled, perhaps by another
   /// thread. Does not wait inside a handler: the event comes after it then.
   template <class Handler>
   void post_and_wait(Event event, Handler& handler, Waiter& waiter, LocalTime deadline) {
