@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "core/checks.hpp"
+#include "core/plain_password.hpp"
 #include "core/text.hpp"
 #include "simba/core/error.hpp"
 
@@ -35,6 +36,11 @@ void check_endpoints(const RedisOptions& options) {
     }
     detail::require(!endpoint.host.empty(), "host must not be empty");
     detail::require(endpoint.port != 0, "port must be between 1 and 65535 (got 0)");
+    // A sentinel is sent its own password; what it names is most likely as far away as it is.
+    detail::check_plain_password(options.tls.mode, endpoint.host, options.password);
+    if (options.topology == Topology::sentinel) {
+      detail::check_plain_password(options.tls.mode, endpoint.host, options.sentinel_password);
+    }
   }
 }
 
@@ -65,11 +71,28 @@ std::string to_string(const Endpoint& endpoint) {
   return detail::host_text(endpoint.host, endpoint.port);
 }
 
-bool is_permitted(const ConnectionSettings& settings, const Endpoint& endpoint) {
+std::optional<Error> refusal_to_connect(const ConnectionSettings& settings,
+                                        const Endpoint& endpoint) {
+  if (!endpoint.unix_socket.empty()) return std::nullopt;
   const auto& hosts = settings.permitted_hosts;
-  return hosts.empty() || !endpoint.unix_socket.empty() ||
-         std::any_of(hosts.begin(), hosts.end(),
-                     [&](const std::string& host) { return matches(host, endpoint.host); });
+  if (!hosts.empty() && std::none_of(hosts.begin(), hosts.end(), [&](const std::string& host) {
+        return matches(host, endpoint.host);
+      })) {
+    return Error{ErrorKind::configuration,
+                 fmt::format("not connecting to {}, which is not in permitted_hosts although a "
+                             "sentinel or cluster node names it; add its host if it is one of "
+                             "your servers",
+                             detail::excerpt(to_string(endpoint)))};
+  }
+  if (settings.tls.mode == TlsMode::unset && !settings.password.empty() &&
+      !detail::is_this_host(endpoint.host)) {
+    return Error{ErrorKind::configuration,
+                 fmt::format("not connecting to {}, which a sentinel or cluster node names: the "
+                             "password would be sent unencrypted; set tls.mode to verify, or to "
+                             "off if you trust the network",
+                             detail::excerpt(to_string(endpoint)))};
+  }
+  return std::nullopt;
 }
 
 std::shared_ptr<const ConnectionSettings> checked_settings(const RedisOptions& options) {

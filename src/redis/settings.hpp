@@ -4,9 +4,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string_view>
 
 #include "redis/connection/connection.hpp"
+#include "simba/core/error.hpp"
 #include "simba/redis/redis_options.hpp"
 
 namespace simba::redis {
@@ -21,11 +23,14 @@ inline bool can_be_host(std::string_view text) noexcept {
 
 inline bool can_be_port(std::int64_t number) noexcept { return number >= 1 && number <= 65'535; }
 
-/// Whether `endpoint` may be connected to.
-bool is_permitted(const ConnectionSettings& settings, const Endpoint& endpoint);
+/// Why `endpoint`, which a sentinel or a cluster node may have named, is not connected to: it is
+/// not in `permitted_hosts`, or it would be sent the password unencrypted although nobody asked for
+/// that. Empty: it may be.
+std::optional<Error> refusal_to_connect(const ConnectionSettings& settings,
+                                        const Endpoint& endpoint);
 
 /// Checks the options and makes of them how to connect. Throws InvalidArgumentError naming the
-/// value and what is allowed.
+/// value and what is allowed. A password for another host requires `tls.mode` to be set.
 std::shared_ptr<const ConnectionSettings> checked_settings(const RedisOptions& options);
 
 }  // namespace simba::redis

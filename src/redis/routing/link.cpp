@@ -3,9 +3,6 @@
 #include <chrono>
 #include <utility>
 
-#include <fmt/format.h>
-
-#include "core/text.hpp"
 #include "redis/settings.hpp"
 
 namespace simba::redis {
@@ -67,12 +64,8 @@ void Link::found(std::uint64_t attempt, const std::variant<Endpoint, Error>& res
     return;
   }
   endpoint_ = std::get<Endpoint>(result);
-  if (!is_permitted(*dialer_.settings, endpoint_)) {
-    fail(lock, Error{ErrorKind::configuration,
-                     fmt::format("not connecting to {}, which is not in permitted_hosts although a "
-                                 "sentinel or cluster node names it; add its host if it is one of "
-                                 "your servers",
-                                 detail::excerpt(to_string(endpoint_)))});
+  if (const auto refusal = refusal_to_connect(*dialer_.settings, endpoint_)) {
+    fail(lock, *refusal);
     return;
   }
   lock.unlock();

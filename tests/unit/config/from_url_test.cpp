@@ -32,8 +32,8 @@ TEST(ConfigurationFromUrl, KnowsTheSchemesOfAllStores) {
   EXPECT_EQ(description_of("postgresql:///app?host=/run/pg"), "postgresql://%2Frun%2Fpg/app");
   EXPECT_EQ(description_of("postgresql://%2Frun%2Fpg/app"), "postgresql://%2Frun%2Fpg/app");
   EXPECT_EQ(description_of("redis://"), "redis://127.0.0.1:6379");
-  EXPECT_EQ(description_of("redis://app:pw@10.0.0.5/3"), "redis://app@10.0.0.5:6379/3");
-  EXPECT_EQ(description_of("redis://:pw@h"), "redis://h:6379");
+  EXPECT_EQ(description_of("redis://app:pw@10.0.0.5/3?tls=off"), "redis://app@10.0.0.5:6379/3");
+  EXPECT_EQ(description_of("redis://:pw@localhost"), "redis://localhost:6379");
   EXPECT_EQ(description_of("rediss://h"), "rediss://h:6379");
   EXPECT_EQ(description_of("redis+sentinel://h1,h2:7/m/1"), "redis+sentinel://h1:26379,h2:7/m/1");
   EXPECT_EQ(description_of("redis+cluster://h1,[::1]:7"), "redis+cluster://h1:6379,[::1]:7");

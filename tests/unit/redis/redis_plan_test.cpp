@@ -94,6 +94,40 @@ TEST(RedisPlan, WhatIsOutOfBoundsIsRefusedWithTheValue) {
   expect_refused("ttl", [](auto& o) { o.contention.ttl = 0ms; });
 }
 
+TEST(RedisPlan, APasswordLeavesThisHostUnencryptedOnlyIfThatIsAskedFor) {
+  const auto far = [](RedisOptions& o, Topology topology) {
+    o.topology = topology;
+    o.endpoints = {{.host = "localhost"}, {.host = "redis.example"}};
+    if (topology == Topology::single) o.endpoints.erase(o.endpoints.begin());
+  };
+  for (const Topology topology : {Topology::single, Topology::sentinel, Topology::cluster}) {
+    EXPECT_EQ(refusal_of([&](auto& o) { far(o, topology); }), "") << "there is none";
+    const auto with_password = [&](auto& o) {
+      far(o, topology);
+      o.password = Secret{"hunter2"};
+    };
+    EXPECT_THAT(refusal_of(with_password),
+                testing::AllOf(HasSubstr("to host redis.example; set tls.mode to verify, or to off"),
+                               testing::Not(HasSubstr("hunter2"))));
+    for (const TlsMode mode : {TlsMode::off, TlsMode::encrypt, TlsMode::verify}) {
+      EXPECT_EQ(refusal_of([&](auto& o) {
+                  with_password(o);
+                  o.tls.mode = mode;
+                }),
+                "");
+    }
+  }
+  expect_refused("to host redis.example", [&](auto& o) {
+    far(o, Topology::sentinel);
+    o.sentinel_password = Secret{"hunter2"};
+  });
+  EXPECT_EQ(refusal_of([](auto& o) {
+              o.endpoints = {{.unix_socket = "/run/redis.sock"}};
+              o.password = Secret{"hunter2"};
+            }),
+            "");
+}
+
 TEST(RedisPlan, IdsThatMessagesCouldNotCarryAreRefused) {
   const auto store = make_redis_store({}, make_runtime());
   EXPECT_NO_THROW(store->check_names("m", "0:1@10.0.0.1"));

@@ -211,6 +211,17 @@ TEST_F(RedisScriptRequest, ANodeThatRefersToAStrangerGetsNobodyToLogInThere) {
   EXPECT_THROW(at(7002), std::logic_error);
 }
 
+TEST_F(RedisScriptRequest, ANodeThatRefersElsewhereHasNoPasswordSentThereUnencrypted) {
+  fake_.settings->password = Secret{"hunter2"};
+  use_cluster();
+  send(Kind::acquire);
+  at(7000).answer(refers("MOVED", "10.0.3.1:7002"));
+  fake_.world.run_ready();
+  EXPECT_EQ(error().kind(), ErrorKind::configuration);
+  EXPECT_THAT(error().what(), HasSubstr("set tls.mode"));
+  EXPECT_THROW(at(7002), std::logic_error);
+}
+
 TEST_F(RedisScriptRequest, TheMapIsAskedForAtAnotherNodeEachTime) {
   use_cluster();
   const auto range = [](int from, int to, int port) {
