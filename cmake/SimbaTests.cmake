@@ -294,6 +294,7 @@ endfunction()
 if(SIMBA_PROCESS_TESTS)
   simba_add_script_tests(TestScript test_sh_test.sh $<TARGET_FILE:simba-test-server>)
   simba_add_script_tests(IncludesScript check_includes_test.sh)
+  simba_add_script_tests(FetchMySqlScript fetch_mysql_test.sh)
 endif()
 
 include(SimbaDocuments)
