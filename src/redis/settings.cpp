@@ -84,8 +84,9 @@ std::optional<Error> refusal_to_connect(const ConnectionSettings& settings,
                              "your servers",
                              detail::excerpt(to_string(endpoint)))};
   }
-  if (settings.tls.mode == TlsMode::unset && !settings.password.empty() &&
-      !detail::is_this_host(endpoint.host)) {
+  // A server that names a path means no socket of ours: it is a name that someone may resolve.
+  const bool here = detail::is_this_host(endpoint.host) && !endpoint.host.starts_with('/');
+  if (settings.tls.mode == TlsMode::unset && !settings.password.empty() && !here) {
     return Error{ErrorKind::configuration,
                  fmt::format("not connecting to {}, which a sentinel or cluster node names: the "
                              "password would be sent unencrypted; set tls.mode to verify, or to "

@@ -130,8 +130,16 @@ TEST(ConfigurationFromUrl, SendsAPasswordToAnotherHostWithoutTlsOnlyIfToldTo) {
       AllOf(HasSubstr("to host db; set tls to verify, or to off"), Not(HasSubstr("hunter2"))));
   EXPECT_THAT(refusal_of_url("zookeeper://u:hunter2@localhost,zk2"),
               AllOf(HasSubstr("to host zk2; set tls to off"), Not(HasSubstr("hunter2"))));
+  for (const char* url : {"redis://:hunter2@h", "redis+sentinel://u:hunter2@localhost,h/m",
+                          "redis+sentinel://localhost,h/m?sentinel-password=hunter2",
+                          "redis+cluster://:hunter2@localhost,h"}) {
+    EXPECT_THAT(refusal_of_url(url), AllOf(HasSubstr("to host h; set tls to verify, or to off"),
+                                           Not(HasSubstr("hunter2"))))
+        << url;
+  }
   for (const char* url :
-       {"mysql://u:pw@db/d?tls=off", "mysql://u:pw@db/d?tls=encrypt",
+       {"rediss://:pw@h", "redis://:pw@h?tls=off", "redis+cluster://:pw@h?tls=encrypt",
+        "redis://:pw@[::1]", "redis://u@h", "redis+unix://:pw@/run/s", "mysql://u:pw@db/d?tls=off", "mysql://u:pw@db/d?tls=encrypt",
         "mysql://u:pw@db/d?tls=verify", "mysql://u@db/d", "mysql://u:pw@127.0.0.1/d",
         "mysql://u:pw@localhost/d", "mysql://u:pw@/d?unix-socket=/run/s",
         "zookeeper://u:pw@zk1,zk2?tls=off", "zookeeper://u:pw@localhost,[::1]:2182"}) {

@@ -156,13 +156,15 @@ TEST_F(RedisCommandLink, AHostThatIsNotPermittedIsNotConnectedTo) {
 
 TEST_F(RedisCommandLink, AHostThatWouldBeSentThePasswordUnencryptedIsNotConnectedTo) {
   fake_.settings->password = Secret{"hunter2"};
-  fake_.source->endpoint.host = "10.0.3.1";
-  send("A");
-  EXPECT_EQ(opened(), 0U);
-  EXPECT_THAT(answers_.back(),
-              testing::AllOf(testing::HasSubstr("10.0.3.1"), testing::HasSubstr("set tls.mode"),
-                             testing::Not(testing::HasSubstr("hunter2"))));
-  fake_.world.advance(2s);
+  for (const char* host : {"10.0.3.1", "redis.example", "127.0.0.1.example", "/run/redis"}) {
+    fake_.source->endpoint.host = host;
+    send(host);
+    EXPECT_EQ(opened(), 0U) << host;
+    EXPECT_THAT(answers_.back(),
+                testing::AllOf(testing::HasSubstr(host), testing::HasSubstr("set tls.mode"),
+                               testing::Not(testing::HasSubstr("hunter2"))));
+    fake_.world.advance(2s);
+  }
   fake_.source->endpoint.host = "127.0.0.1";
   send("B");
   EXPECT_EQ(connection().endpoint.host, "127.0.0.1");
