@@ -23,6 +23,16 @@ void append(std::string& out, std::initializer_list<std::string_view> words) {
   append_command(out, std::span{words.begin(), words.size()});
 }
 
+/// With "***" in place of the secret, wherever it is.
+std::string without(std::string_view text, std::string_view secret) {
+  std::string result;
+  for (std::size_t at = text.find(secret); at != std::string_view::npos; at = text.find(secret)) {
+    result.append(text.substr(0, at)).append("***");
+    text.remove_prefix(at + secret.size());
+  }
+  return result.append(text);
+}
+
 /// What a server says to a connection that it does not want, whatever was asked.
 void throw_if_unwelcome(std::string_view text, const std::string& where) {
   if (has(text, "max number of clients")) {
@@ -80,6 +90,12 @@ std::string Handshake::commands() const {
 void Handshake::take(const Reply& reply) {
   const Step step = steps_.at(answered_);
   ++answered_;
+  // Whoever repeats the password is not to get it into our log.
+  const std::string& password = settings_.password.reveal();
+  if (!password.empty() && reply.is(Reply::Type::error) && has(reply.text, password)) {
+    refused(step, without(reply.text, password));
+    return;
+  }
   if (reply.is(Reply::Type::error)) {
     refused(step, reply.text);
     return;
@@ -92,7 +108,8 @@ void Handshake::take(const Reply& reply) {
       }
       if (const std::string& role = reply.elements.front().text; role != "master") {
         throw Error{ErrorKind::unavailable,
-                    fmt::format("{} is not a master but a {}", where_, detail::excerpt(role))};
+                    fmt::format("{} is not a master but a {}", where_,
+                                detail::excerpt(password.empty() ? role : without(role, password)))};
       }
       return;
     default:
@@ -133,13 +150,9 @@ void Handshake::log_in_refused(std::string_view text) const {
     default:
       throw to_error(error, where_);
   }
-  const std::string& password = settings_.password.reveal();
-  std::string why = detail::excerpt(text);
-  if (error.code == Code::unknown_command) {
-    why = "it does not support AUTH";  // such a server repeats what came with it
-  } else if (!password.empty() && has(text, password)) {
-    why = "its reply is not shown because it contains the password";
-  }
+  // A server that does not know the command repeats what came with it.
+  const std::string why = error.code == Code::unknown_command ? "it does not support AUTH"
+                                                              : detail::excerpt(text);
   throw Error{
       ErrorKind::authentication,
       fmt::format("{} rejected the password of user '{}': {}", where_,

@@ -120,7 +120,9 @@ bool read_redirection(std::string_view text, ServerError& error) {
   if (!slot || *slot >= slots || colon == std::string_view::npos) return false;
   const std::string_view host = text.substr(0, colon);
   const auto port = detail::parse_number<std::uint16_t>(text.substr(colon + 1));
+  constexpr std::size_t longest_host = 255;
   const bool is_host =
+      host.size() <= longest_host &&
       std::all_of(host.begin(), host.end(), [](char c) { return c > ' ' && c <= '~'; });
   if (!port || *port == 0 || !is_host) return false;
   error.slot = *slot;

@@ -99,6 +99,29 @@ TEST(RedisHandshake, NamesTheDatabaseThatIsNotThere) {
   EXPECT_THAT(error.what(), HasSubstr("database 99"));
 }
 
+TEST(RedisHandshake, AServerThatRepeatsThePasswordDoesNotGetItIntoAMessage) {
+  ConnectionSettings settings = with_password("geheim");
+  settings.database = 99;
+  settings.masters_only = true;
+  Handshake selects{settings, "Redis"};
+  selects.take(status("OK"));
+  try {
+    selects.take(refused_with("ERR DB index geheim is out of geheim range"));
+    ADD_FAILURE() << "it was refused";
+  } catch (const Error& error) {
+    EXPECT_THAT(error.what(), AllOf(HasSubstr("index *** is"), Not(HasSubstr("geheim"))));
+  }
+  settings.database = 0;
+  Handshake asks{settings, "Redis"};
+  asks.take(status("OK"));
+  try {
+    asks.take({Reply::Type::array, {}, 0, {bulk("ageheim")}});
+    ADD_FAILURE() << "it is no master";
+  } catch (const Error& error) {
+    EXPECT_THAT(error.what(), AllOf(HasSubstr("a***"), Not(HasSubstr("geheim"))));
+  }
+}
+
 TEST(RedisHandshake, RefusesAReplicaWhereAMasterIsWanted) {
   ConnectionSettings settings;
   settings.masters_only = true;
