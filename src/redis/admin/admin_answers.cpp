@@ -86,7 +86,12 @@ std::string user_of_every_channel(std::string_view line) {
   std::vector<std::string_view> words;
   while (!line.empty()) {
     const std::size_t end = std::min(line.find(' '), line.size());
-    if (end > 0) words.push_back(line.substr(0, end));
+    std::string_view word = line.substr(0, end);
+    if (words.size() > 1) {  // of a selector, after the name
+      while (word.starts_with('(')) word.remove_prefix(1);
+      while (word.ends_with(')')) word.remove_suffix(1);
+    }
+    if (!word.empty()) words.push_back(word);
     line.remove_prefix(std::min(end + 1, line.size()));
   }
   const auto has = [&](std::initializer_list<std::string_view> any) {

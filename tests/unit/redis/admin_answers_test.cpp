@@ -92,6 +92,8 @@ TEST(RedisAdminAnswers, WhoMayUseEveryChannelIsFoundInALineOfTheAcl) {
   EXPECT_EQ(user_of_every_channel("user app on #1f ~simba:* resetchannels &simba:* +@all"), "");
   EXPECT_EQ(user_of_every_channel("user gone off #1f ~* &* +@all"), "");
   EXPECT_EQ(user_of_every_channel("user reader on #1f ~* &* -@all +get"), "");
+  EXPECT_EQ(user_of_every_channel("user (spy) on #1f resetchannels -@all (&* -@all +publish)"),
+            "(spy)");
   EXPECT_EQ(user_of_every_channel(""), "");
   EXPECT_EQ(user_of_every_channel("user"), "");
 }
