@@ -1,77 +1,13 @@
 #include "mysql/inspector.hpp"
 
-#include <array>
-#include <cstdint>
-#include <optional>
 #include <utility>
 
-#include <fmt/format.h>
-
-#include "core/text.hpp"
 #include "mysql/answer.hpp"
+#include "mysql/examination.hpp"
 #include "mysql/statements.hpp"
 #include "simba/core/error.hpp"
 
 namespace simba::mysql {
-namespace {
-
-using engine::Finding;
-using sql::note;
-using sql::problem;
-using sql::warning;
-
-constexpr std::string_view facts =
-    "SELECT VERSION(),"
-    "TIMESTAMPDIFF(MICROSECOND,'1970-01-01 00:00:00',UTC_TIMESTAMP(3)) DIV 1000";
-
-constexpr std::string_view settings_query =
-    "SELECT @@innodb_flush_log_at_trx_commit,@@log_bin,@@sync_binlog,@@read_only";
-
-constexpr std::string_view columns =
-    "SELECT column_name,column_type,data_type,character_maximum_length,character_set_name,"
-    "collation_name FROM information_schema.columns "
-    "WHERE table_schema=DATABASE() AND table_name='simba_mutex'";
-
-constexpr std::string_view engine_of_table =
-    "SELECT engine FROM information_schema.tables "
-    "WHERE table_schema=DATABASE() AND table_name='simba_mutex'";
-
-/// What the JVM library can read of a version, a Java int.
-constexpr std::uint64_t largest_jvm_version = 2'147'483'647;
-
-/// Sessions that hold row locks and do nothing, for longer than any statement of ours takes.
-constexpr std::string_view idle_with_locks =
-    "SELECT p.id,p.user,p.host,TIMESTAMPDIFF(SECOND,t.trx_started,NOW()) "
-    "FROM information_schema.innodb_trx t "
-    "JOIN information_schema.processlist p ON p.id=t.trx_mysql_thread_id "
-    "WHERE t.trx_rows_locked>0 AND p.command='Sleep' AND p.db=DATABASE() "
-    "AND t.trx_started<NOW()-INTERVAL 2 SECOND ORDER BY t.trx_started LIMIT 5";
-
-/// Each fails where the right is missing, and changes nothing.
-constexpr std::array<std::string_view, 4> tries{
-    "SELECT mutex,owner_id,acquired_at,ttl_at,transition_at,version FROM simba_mutex LIMIT 0",
-    "INSERT INTO simba_mutex (mutex,acquired_at,ttl_at,transition_at,owner_id,version) "
-    "SELECT mutex,0,0,0,'',0 FROM simba_mutex WHERE 1=0",
-    "UPDATE simba_mutex SET version=version,owner_id=owner_id,acquired_at=acquired_at,"
-    "ttl_at=ttl_at,transition_at=transition_at WHERE 1=0",
-    "SELECT mutex FROM simba_mutex FORCE INDEX (PRIMARY) LIMIT 0"};
-
-std::string text(const std::vector<StatementResult::Value>& values, std::size_t column) {
-  return column < values.size() ? values[column].value_or("") : "";
-}
-
-std::optional<std::uint64_t> bits_of(std::string_view data_type, std::string_view column_type) {
-  constexpr std::array<std::pair<std::string_view, std::uint64_t>, 5> sizes{
-      {{"tinyint", 8}, {"smallint", 16}, {"mediumint", 24}, {"int", 32}, {"bigint", 64}}};
-  for (const auto& [name, bits] : sizes) {
-    if (data_type == name) {
-      return bits - (column_type.find("unsigned") == std::string_view::npos ? 1 : 0);
-    }
-  }
-  return std::nullopt;
-}
-
-}  // namespace
 
 MySqlInspector::MySqlInspector(Settings checked, std::chrono::milliseconds connect_timeout)
     : settings_{std::move(checked)}, connect_timeout_{connect_timeout} {}
@@ -98,12 +34,6 @@ Reply MySqlInspector::ask(std::string_view text) {
   return connection_->finish(sql::real_now() + settings_.statement_timeout, never_raised_);
 }
 
-std::vector<MySqlInspector::Values> MySqlInspector::rows_of(std::string_view text) {
-  const Reply reply = ask(text);
-  if (reply.refusal) throw to_error(settings_, *reply.refusal, Phase::asking);
-  return answer::last(reply).rows;
-}
-
 bool MySqlInspector::has_table() {
   const Reply reply = ask(statements::look_for_table());
   if (!reply.refusal) return true;
@@ -112,164 +42,20 @@ bool MySqlInspector::has_table() {
 }
 
 std::vector<std::string> MySqlInspector::names() {
+  const Reply reply = ask("SELECT mutex FROM simba_mutex");
+  if (reply.refusal) throw to_error(settings_, *reply.refusal, Phase::asking);
   std::vector<std::string> names;
-  for (const Values& row : rows_of("SELECT mutex FROM simba_mutex")) {
-    names.push_back(text(row, 0));
+  for (const auto& row : answer::last(reply).rows) {
+    if (!row.empty() && row.front()) names.push_back(*row.front());
   }
   return names;
 }
 
 engine::StoreReport MySqlInspector::examine() {
-  engine::StoreReport report;
-  check_version(report);
-  check_settings(report.findings);
-  const Reply table = ask(statements::look_for_table());
-  if (table.refusal && table.refusal->code == table_missing) {
-    report.findings.push_back(
-        problem(fmt::format("table simba_mutex is missing in database {}; run simba init",
-                            settings_.options.database)));
-    return report;
-  }
-  check_rights(report.findings);
-  check_table(report.findings);
-  check_versions(report.findings);
-  check_sessions(report.findings);
-  return report;
-}
-
-void MySqlInspector::check_version(engine::StoreReport& report) {
-  const auto rows = rows_of(facts);
-  if (rows.empty()) return;
-  const std::string full = text(rows.front(), 0);
-  const bool mariadb = connection_->mariadb();
-  report.server =
-      fmt::format("{} {}", mariadb ? "MariaDB" : "MySQL", full.substr(0, full.find('-')));
-  if (const auto now = answer::number(rows.front(), 1)) {
-    report.server_time = StoreTime{std::chrono::milliseconds{static_cast<std::int64_t>(*now)}};
-  }
-  const std::array<unsigned, 3> least =
-      mariadb ? std::array<unsigned, 3>{10, 3, 18} : std::array<unsigned, 3>{5, 7, 0};
-  if (detail::parse_version(full) < least) {
-    report.findings.push_back(problem(fmt::format("{} is too old; use {} or later", report.server,
-                                                  mariadb ? "MariaDB 10.3.18" : "MySQL 5.7"),
-                                      ErrorKind::unsupported));
-  }
-}
-
-void MySqlInspector::check_settings(std::vector<Finding>& findings) {
-  const auto rows = rows_of(settings_query);
-  if (rows.empty()) return;
-  const Values& values = rows.front();
-  if (text(values, 0) != "1") {
-    findings.push_back(warning(fmt::format(
-        "innodb_flush_log_at_trx_commit is {}: a crash may undo what was committed, so that a "
-        "mutex has two owners; set it to 1",
-        text(values, 0))));
-  }
-  if (text(values, 1) == "1" && text(values, 2) != "1") {
-    findings.push_back(warning(fmt::format(
-        "sync_binlog is {}: replicas may lack what was committed before a crash; set it "
-        "to 1",
-        text(values, 2))));
-  }
-  if (text(values, 3) != "0" && text(values, 3) != "OFF") {
-    findings.push_back(
-        problem("the server is read-only, possibly a replica; connect to the primary",
-                ErrorKind::unavailable));
-  }
-}
-
-void MySqlInspector::check_rights(std::vector<Finding>& findings) {
-  for (const std::string_view statement : tries) {
-    const Reply reply = ask(statement);
-    if (!reply.refusal) continue;
-    const Error error = to_error(settings_, *reply.refusal, Phase::asking);
-    // That the server is read-only has been said.
-    if (error.kind() != ErrorKind::unavailable) findings.push_back(problem(error));
-    if (error.kind() == ErrorKind::configuration) return;
-  }
-}
-
-void MySqlInspector::check_table(std::vector<Finding>& findings) {
-  const auto rows = rows_of(columns);
-  if (rows.empty()) return;  // who may see no column has no right, which has been said
-  std::vector<sql::TableColumn> found;
-  for (const Values& row : rows) {
-    sql::TableColumn column{.name = text(row, 0), .type = text(row, 1)};
-    column.most = bits_of(text(row, 2), column.type);
-    if (!column.most) column.most = answer::number(row, 3);
-    if (column.name == "mutex") check_names(row, findings);
-    found.push_back(std::move(column));
-  }
-  constexpr std::uint64_t bits_of_int = 31;
-  for (auto& finding : sql::check_columns(found, bits_of_int)) {
-    findings.push_back(std::move(finding));
-  }
-  const auto engines = rows_of(engine_of_table);
-  if (const auto engine = engines.empty() ? "" : text(engines.front(), 0);
-      !engine.empty() && engine != "InnoDB") {
-    findings.push_back(warning(
-        fmt::format("table simba_mutex has engine {}, which may lose committed changes in a crash; "
-                    "run: ALTER TABLE simba_mutex ENGINE = InnoDB",
-                    engine)));
-  }
-}
-
-/// What the column of names can tell apart.
-void MySqlInspector::check_names(const Values& column, std::vector<Finding>& findings) {
-  const std::string charset = text(column, 4);
-  const std::string collation = text(column, 5);
-  const std::string better = connection_->mariadb() ? "utf8mb4_nopad_bin" : "utf8mb4_bin";
-  const std::string remedy = fmt::format(
-      "run: ALTER TABLE simba_mutex CONVERT TO CHARACTER SET utf8mb4 COLLATE {}", better);
-  if (!charset.empty() && charset != "utf8mb4") {
-    findings.push_back(
-        warning(fmt::format("table simba_mutex has character set {}, which cannot hold every "
-                            "character of a name; {}",
-                            charset, remedy)));
-  }
-  if (!collation.empty() && !collation.ends_with("_bin")) {
-    findings.push_back(
-        warning(fmt::format("table simba_mutex has collation {}: of two names that it considers "
-                            "equal, such as \"a\" and \"A\", the second is rejected; {}",
-                            collation, remedy)));
-  }
-}
-
-void MySqlInspector::check_versions(std::vector<Finding>& findings) {
-  const Reply reply = ask(
-      fmt::format("SELECT mutex,version FROM simba_mutex WHERE version>{} ORDER BY version DESC "
-                  "LIMIT 1",
-                  largest_jvm_version / 2));
-  if (reply.refusal) return;  // no right, or no such column, which has been said
-  const auto& rows = answer::last(reply).rows;
-  const auto version = rows.empty() ? std::nullopt : answer::number(rows.front(), 1);
-  if (!version) return;
-  constexpr std::uint64_t seconds_a_day = 86'400;
-  const std::string when = *version > largest_jvm_version
-                               ? "it cannot read this one any more"
-                               : fmt::format("at one change a second that is in {} days",
-                                             (largest_jvm_version - *version) / seconds_a_day);
-  findings.push_back(warning(
-      fmt::format("mutex \"{}\" has version {}; the JVM library reads versions up to {} only: {}. "
-                  "If it shares this mutex, move its users to another name before that",
-                  text(rows.front(), 0), *version, largest_jvm_version, when)));
-}
-
-void MySqlInspector::check_sessions(std::vector<Finding>& findings) {
-  const Reply reply = ask(idle_with_locks);
-  if (reply.refusal) {
-    findings.push_back(note(
-        "cannot look for sessions that hold row locks; grant PROCESS to this user to see them"));
-    return;
-  }
-  for (const Values& row : answer::last(reply).rows) {
-    findings.push_back(warning(fmt::format(
-        "session {} of user {} at {} has held row locks in an open transaction for {} s; if they "
-        "are "
-        "on simba_mutex, nobody can acquire or renew these mutexes. To end it, run: KILL {}",
-        text(row, 0), text(row, 1), text(row, 2), text(row, 3), text(row, 0))));
-  }
+  connect();
+  return Examination{settings_, connection_->mariadb(),
+                     [this](std::string_view statements) { return ask(statements); }}
+      .run();
 }
 
 }  // namespace simba::mysql

@@ -22,19 +22,8 @@ class MySqlInspector final : public sql::TableInspector {
   engine::StoreReport examine() override;
 
  private:
-  using Values = std::vector<StatementResult::Value>;
-
   void connect();
   Reply ask(std::string_view text);
-  /// The rows of the last statement; what the server refuses is thrown.
-  std::vector<Values> rows_of(std::string_view text);
-  void check_version(engine::StoreReport& report);
-  void check_settings(std::vector<engine::Finding>& findings);
-  void check_rights(std::vector<engine::Finding>& findings);
-  void check_table(std::vector<engine::Finding>& findings);
-  void check_names(const Values& column, std::vector<engine::Finding>& findings);
-  void check_versions(std::vector<engine::Finding>& findings);
-  void check_sessions(std::vector<engine::Finding>& findings);
 
   // constant after construction
   const Settings settings_;

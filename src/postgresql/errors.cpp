@@ -178,13 +178,13 @@ Error table_missing(std::string_view database_name, const PGconn* connection) {
 }
 
 Error table_of_stranger(std::string_view database_name, std::string_view owner,
-                        const PGconn* connection) {
+                        std::string_view user) {
   return Error{
       ErrorKind::permission,
       fmt::format("{}: table simba_mutex belongs to role \"{}\", who has put triggers, rules or "
                   "expressions on it that would run with the privileges of user \"{}\"; drop the "
                   "table and run the statements in {} as a user that you trust",
-                  database_name, one_line(owner), text_or_empty(PQuser(connection)), schema_file)};
+                  database_name, one_line(owner), user, schema_file)};
 }
 
 Error table_refused(const Error& error) {

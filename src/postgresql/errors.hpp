@@ -53,7 +53,7 @@ Error table_refused(const Error& error);
 
 /// Someone else owns the table, and has put something on it that would run with our privileges.
 Error table_of_stranger(std::string_view database_name, std::string_view owner,
-                        const pg_conn* connection);
+                        std::string_view user);
 
 /// The SQLSTATE of a result; empty where it has none.
 std::string_view sql_state(const pg_result* result) noexcept;

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "postgresql/connection.hpp"
+#include "postgresql/examination.hpp"
 #include "postgresql/settings.hpp"
 #include "sql/admin/sql_admin.hpp"
 
@@ -22,14 +23,8 @@ class PostgreSqlInspector final : public sql::TableInspector {
   engine::StoreReport examine() override;
 
  private:
-  /// The rows of an answer as text; "" where it is NULL.
-  using Table = std::vector<std::vector<std::string>>;
-
-  Table ask(const char* statement);
+  TableText ask(const char* statement);
   void connect();
-  void check_server(engine::StoreReport& report);
-  void check_table(std::vector<engine::Finding>& findings);
-  void check_rights(std::vector<engine::Finding>& findings);
 
   // constant after construction
   const std::shared_ptr<const ConnectSettings> settings_;

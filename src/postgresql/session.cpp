@@ -177,7 +177,7 @@ bool PostgreSqlSession::find_table(LocalTime deadline) {
   };
   if (PQnfields(result.get()) != 3) return false;
   if (value(1) != "t" && value(2) != "f") {
-    throw table_of_stranger(connection_.database_name(), value(0), connection_.handle());
+    throw table_of_stranger(connection_.database_name(), value(0), PQuser(connection_.handle()));
   }
   return true;
 }

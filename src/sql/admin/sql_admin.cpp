@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <span>
 #include <string_view>
 #include <utility>
 
 #include <fmt/format.h>
 
+#include "core/text.hpp"
 #include "simba/core/error.hpp"
 #include "simba/core/names.hpp"
 #include "sql/rows.hpp"
@@ -18,6 +20,8 @@ namespace {
 
 using engine::Finding;
 using engine::MutexEntry;
+
+constexpr std::size_t longest_finding = 2'000;
 
 /// How many rows are asked for at a time.
 constexpr std::size_t batch_size = 500;
@@ -161,14 +165,22 @@ std::unique_ptr<engine::StoreAdmin> make_sql_admin(std::unique_ptr<TableInspecto
                                     SqlPlan{options, defaults});
 }
 
-Finding note(std::string text) {
-  return {.weight = Finding::Weight::note, .text = std::move(text)};
+Finding note(std::string_view text) {
+  return {.weight = Finding::Weight::note, .text = detail::excerpt(text, longest_finding)};
 }
-Finding warning(std::string text) {
-  return {.weight = Finding::Weight::warning, .text = std::move(text)};
+Finding warning(std::string_view text) {
+  return {.weight = Finding::Weight::warning, .text = detail::excerpt(text, longest_finding)};
 }
-Finding problem(std::string text, ErrorKind kind) {
-  return {.weight = Finding::Weight::problem, .text = std::move(text), .kind = kind};
+Finding problem(std::string_view text, ErrorKind kind) {
+  return {.weight = Finding::Weight::problem,
+          .text = detail::excerpt(text, longest_finding),
+          .kind = kind};
+}
+
+std::optional<StoreTime> server_time(std::optional<std::int64_t> milliseconds) {
+  constexpr std::int64_t end_of_year_9999 = 253'402'300'799'999;
+  if (!milliseconds || *milliseconds < 0 || *milliseconds > end_of_year_9999) return std::nullopt;
+  return StoreTime{std::chrono::milliseconds{*milliseconds}};
 }
 Finding problem(const Error& error) { return problem(error.what(), error.kind()); }
 
@@ -203,7 +215,7 @@ std::vector<Finding> check_columns(const std::vector<TableColumn>& columns,
       findings.push_back(
           {weight, fmt::format("column {} of table simba_mutex must hold {} {} (is {}); "
                                "alter the column",
-                               name, least, unit, found->type)});
+                               name, least, unit, detail::excerpt(found->type))});
     }
   }
   return findings;

@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "simba/core/error.hpp"
@@ -59,11 +60,16 @@ struct TableColumn {
 std::vector<engine::Finding> check_columns(const std::vector<TableColumn>& columns,
                                            std::uint64_t version_bits);
 
-engine::Finding note(std::string text);
-engine::Finding warning(std::string text);
+/// What the text has from the database is made printable, and the whole is cut at a length that no
+/// finding of ours comes near.
+engine::Finding note(std::string_view text);
+engine::Finding warning(std::string_view text);
 /// `kind`: what contenders fail with.
-engine::Finding problem(std::string text, ErrorKind kind = ErrorKind::configuration);
+engine::Finding problem(std::string_view text, ErrorKind kind = ErrorKind::configuration);
 engine::Finding problem(const Error& error);
+
+/// The milliseconds that a database says it is; nothing where no calendar has such a moment.
+std::optional<StoreTime> server_time(std::optional<std::int64_t> milliseconds);
 
 /// True where one of them is a problem.
 bool has_problem(const std::vector<engine::Finding>& findings);
