@@ -14,26 +14,22 @@
 namespace simba::cli {
 namespace {
 
-struct Process {
-  char state = '\0';
-  pid_t parent = 0;
-  pid_t group = 0;
-  pid_t session = 0;
-};
-
-/// The number that `text` begins with after blanks; takes it away. -1: there is none.
+/// The number that `text` begins with after blanks; takes its digits away. -1: there is none, or
+/// none that a process can have.
 pid_t take_number(std::string_view& text) noexcept {
+  constexpr pid_t largest = 1 << 22;  // PID_MAX_LIMIT
   while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
   pid_t number = -1;
-  while (!text.empty() && text.front() >= '0' && text.front() <= '9') {
-    number = (number < 0 ? 0 : number) * 10 + (text.front() - '0');
-    text.remove_prefix(1);
+  bool fits = true;
+  for (; !text.empty() && text.front() >= '0' && text.front() <= '9'; text.remove_prefix(1)) {
+    if (fits) number = (number < 0 ? 0 : number) * 10 + (text.front() - '0');
+    fits = fits && number <= largest;
   }
-  return number;
+  return fits ? number : -1;
 }
 
 /// False: there is no such process.
-bool read_process(int proc, pid_t number, Process& process) noexcept {
+bool read_process(int proc, pid_t number, ProcessStat& process) noexcept {
   char path[32] = {};
   constexpr std::string_view last = "/stat";
   std::size_t at = sizeof path - last.size() - 1;
@@ -44,23 +40,14 @@ bool read_process(int proc, pid_t number, Process& process) noexcept {
   char buffer[512];
   const auto size = ::read(file, buffer, sizeof buffer);
   ::close(file);
-  if (size <= 0) return false;
-  std::string_view text{buffer, static_cast<std::size_t>(size)};
-  const auto name_end = text.rfind(')');  // the name may have anything in it
-  if (name_end == std::string_view::npos || name_end + 3 >= text.size()) return false;
-  process.state = text[name_end + 2];
-  text.remove_prefix(name_end + 3);
-  process.parent = take_number(text);
-  process.group = take_number(text);
-  process.session = take_number(text);
-  return true;
+  return size > 0 && read_stat({buffer, static_cast<std::size_t>(size)}, process);
 }
 
-bool is_alive(const Process& process) noexcept {
+bool is_alive(const ProcessStat& process) noexcept {
   return process.state != 'Z' && process.state != 'X' && process.state != 'x';
 }
 
-bool descends(int proc, Process process, pid_t ancestor) noexcept {
+bool descends(int proc, ProcessStat process, pid_t ancestor) noexcept {
   constexpr int deep = 1000;  // parents may change while we look
   for (int i = 0; i < deep && process.parent > 0; ++i) {
     if (process.parent == ancestor) return true;
@@ -95,13 +82,26 @@ struct Search {
   }
 
   bool is_ours(pid_t number) const noexcept {
-    Process process;
+    ProcessStat process;
     return read_process(proc, number, process) && is_alive(process) &&
            (process.group == group || process.session == session) && descends(proc, process, self);
   }
 };
 
 }  // namespace
+
+bool read_stat(std::string_view text, ProcessStat& stat) noexcept {
+  const auto name_end = text.rfind(')');
+  if (name_end == std::string_view::npos || text.size() - name_end <= 3) return false;
+  ProcessStat read{.state = text[name_end + 2]};
+  text.remove_prefix(name_end + 3);
+  for (pid_t* const number : {&read.parent, &read.group, &read.session}) {
+    *number = take_number(text);
+    if (*number < 0) return false;
+  }
+  stat = read;
+  return true;
+}
 
 Descendants look_for_descendants(pid_t group, int signal, pid_t spared) noexcept {
   Descendants descendants;

@@ -1,8 +1,21 @@
 #pragma once
 
+#include <string_view>
 #include <sys/types.h>
 
 namespace simba::cli {
+
+/// What /proc/PID/stat tells of a process. 0: no such number.
+struct ProcessStat {
+  char state = '\0';
+  pid_t parent = 0;
+  pid_t group = 0;
+  pid_t session = 0;
+};
+
+/// Reads the text of that file, in which the name of the process may be anything. False: it is no
+/// such text, and `stat` is as before. Nothing but arithmetic.
+bool read_stat(std::string_view text, ProcessStat& stat) noexcept;
 
 /// What is left of a command.
 struct Descendants {

@@ -3,6 +3,8 @@
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
+#include <istream>
+#include <string>
 #include <system_error>
 
 #include "core/boot_clock.hpp"
@@ -25,21 +27,26 @@ void check_namespace() {
   }
 }
 
-/// How far CLOCK_BOOTTIME of this process is ahead of the host's, in a time namespace.
-std::chrono::nanoseconds offset_of_namespace() {
-  std::ifstream offsets{"/proc/self/timens_offsets"};
+}  // namespace
+
+std::chrono::nanoseconds boot_time_offset(std::istream& offsets) {
+  constexpr std::int64_t most_seconds = 4'700'000'000;  // half of what the kernel can count
+  constexpr std::int64_t second = 1'000'000'000;
   std::string clock;
   std::int64_t seconds = 0;
   std::int64_t nanoseconds = 0;
   while (offsets >> clock >> seconds >> nanoseconds) {
-    if (clock == "boottime") {
-      return std::chrono::seconds{seconds} + std::chrono::nanoseconds{nanoseconds};
+    if (clock != "boottime") continue;
+    if (seconds < -most_seconds || seconds > most_seconds || nanoseconds < 0 ||
+        nanoseconds >= second) {
+      throw Error{ErrorKind::unsupported,
+                  "SQLite store: /proc/self/timens_offsets has an offset that is out of range, so "
+                  "the host's clock cannot be determined"};
     }
+    return std::chrono::seconds{seconds} + std::chrono::nanoseconds{nanoseconds};
   }
   return std::chrono::nanoseconds::zero();
 }
-
-}  // namespace
 
 HostClock make_host_clock() {
   check_namespace();
@@ -51,7 +58,8 @@ HostClock make_host_clock() {
         "SQLite store: cannot read /proc/sys/kernel/random/boot_id, which tells leases of an "
         "earlier boot from current ones; mount /proc"};
   }
-  return {.boot_id = boot_id, .since_boot = [offset = offset_of_namespace()] {
+  std::ifstream offsets{"/proc/self/timens_offsets"};
+  return {.boot_id = boot_id, .since_boot = [offset = boot_time_offset(offsets)] {
             return std::chrono::floor<std::chrono::milliseconds>(
                 detail::BootClock::now().time_since_epoch() - offset);
           }};
