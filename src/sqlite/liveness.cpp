@@ -78,11 +78,18 @@ std::uint64_t random_number() {
   return (static_cast<std::uint64_t>(device()) << 32U) | device();
 }
 
-std::string read_id(int file) {
+/// Empty: nobody has written it yet.
+std::string read_id(int file, const std::filesystem::path& path) {
   std::array<char, id_size> id{};
-  const auto size = ::pread(file, id.data(), id.size(), 0);
-  return size == static_cast<ssize_t>(id.size()) ? std::string{id.data(), id.size()}
-                                                 : std::string{};
+  if (::pread(file, id.data(), id.size(), 0) != static_cast<ssize_t>(id.size())) return {};
+  const bool ours = std::all_of(id.begin(), id.end(), [](char c) {
+    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
+  });
+  if (ours) return {id.data(), id.size()};
+  throw Error{ErrorKind::configuration,
+              fmt::format("SQLite store: {} was not written by Simba; delete it while nobody uses "
+                          "the database",
+                          path.string())};
 }
 
 /// What locks the byte is in the way; waits a moment for it to go.
@@ -108,11 +115,11 @@ void wait_for_byte(int file, std::int64_t place, const std::filesystem::path& pa
 std::string ensure_id(int file, const std::filesystem::path& path, LocalTime deadline,
                       const sql::Wakeup& closing) {
   for (;;) {
-    if (auto id = read_id(file); !id.empty()) return id;
+    if (auto id = read_id(file, path); !id.empty()) return id;
     if (lock_byte(file, 0)) break;
     wait_for_byte(file, 0, path, deadline, closing);
   }
-  auto id = read_id(file);
+  auto id = read_id(file, path);
   if (id.empty()) {
     id = fmt::format("{:016x}{:016x}", random_number(), random_number());
     if (::pwrite(file, id.data(), id.size(), 0) != static_cast<ssize_t>(id.size())) {

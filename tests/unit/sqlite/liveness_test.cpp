@@ -157,6 +157,18 @@ TEST_F(LivenessTest, AMarkThatMakesNoSenseIsUnknown) {
   }
 }
 
+TEST_F(LivenessTest, AFileOfAnotherContentIsRefused) {
+  // With a colon in it nobody would be seen as alive.
+  std::ofstream{path} << "0123456789abcdef:0123456789abcde";
+  try {
+    join();
+    ADD_FAILURE() << "it was accepted";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::configuration);
+    EXPECT_THAT(error.what(), HasSubstr(path.string()));
+  }
+}
+
 TEST_F(LivenessTest, AFolderThatIsMissingIsNamed) {
   std::filesystem::remove(folder.path());
   try {
