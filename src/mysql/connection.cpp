@@ -10,7 +10,9 @@
 #include <ctime>
 #include <fcntl.h>
 #include <linux/sockios.h>
+#include <linux/tcp.h>
 #include <mysql.h>
+#include <netinet/in.h>
 #include <poll.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
@@ -34,6 +36,7 @@ constexpr unsigned long largest_packet = 16UL * 1024 * 1024;
 
 // The names of a million mutexes fit into it.
 constexpr std::size_t largest_answer = 128UL * 1024 * 1024;
+constexpr std::size_t largest_log_in = 1024UL * 1024;
 constexpr std::size_t most_columns = 32;
 constexpr std::size_t most_results = 16;
 
@@ -116,6 +119,14 @@ void limit_blocking(int descriptor, std::chrono::milliseconds limit) noexcept {
 void never_block(int descriptor) noexcept {
   const int flags = ::fcntl(descriptor, F_GETFL);
   if (flags >= 0) ::fcntl(descriptor, F_SETFL, flags | O_NONBLOCK);
+}
+
+/// How many bytes have come so far. None by a Unix socket: who may answer there is trusted.
+std::uint64_t received(int descriptor) noexcept {
+  tcp_info facts{};
+  socklen_t size = sizeof facts;
+  const bool known = ::getsockopt(descriptor, IPPROTO_TCP, TCP_INFO, &facts, &size) == 0;
+  return known ? facts.tcpi_bytes_received : 0;
 }
 
 /// Lets poll() find it readable when it has `bytes`, or its end.
@@ -219,6 +230,7 @@ void Connection::begin_query(std::string_view text) {
   operation_ = Operation::query;
   reply_ = {};
   answer_size_ = 0;
+  received_before_ = received(descriptor());
   text_ = text;
   advance(::mysql_real_query_start(&answer_, mysql_, text_.data(), text_.size()));
 }
@@ -247,6 +259,13 @@ void Connection::go_on(int occurred) {
     } else if (!may_read_greeting()) {
       return;
     }
+  }
+  // What the library keeps by itself is counted here: log-ins, and the descriptions of columns.
+  const std::uint64_t most = operation_ == Operation::connect ? largest_log_in : largest_answer;
+  if (received(descriptor()) > received_before_ + most) {
+    unwind();
+    refuse_answer();
+    return;
   }
   advance(resume(occurred));
 }

@@ -35,8 +35,9 @@ struct Reply {
 /// One connection of the client library. An operation is begun, then finished with a deadline and a
 /// wakeup that ends it. What blocks nevertheless, because the library does: name resolution, and a
 /// TLS handshake, for the connect timeout in whole seconds at most. Local files are never sent. An
-/// answer that is far larger than any table of mutexes is refused, so that none can fill the
-/// memory.
+/// answer that is far larger than any table of mutexes, or has columns of that size, is refused, and
+/// so is a log-in of more than a megabyte: no server can fill the memory. (By TCP; whoever may
+/// answer at a Unix socket is trusted.)
 ///
 /// Where TLS is required a server that does not offer it is sent nothing: its greeting is looked at
 /// before the library reads it, which would log in all the same. Only a server that is trusted
@@ -117,7 +118,8 @@ class Connection {
   st_mysql_res* rows_ = nullptr;
   char** row_ = nullptr;
   StatementResult result_{};
-  std::size_t answer_size_ = 0;  // of all results so far, in memory
+  std::size_t answer_size_ = 0;        // of all results so far, in memory
+  std::uint64_t received_before_ = 0;  // by the socket, before the operation
 };
 
 }  // namespace simba::mysql

@@ -22,14 +22,16 @@ namespace simba::mysql::test {
 /// Plays a MySQL server to one client, to get hold of its password: greets it, with or without
 /// TLS (its certificate is signed by nobody), then asks for the password by another way to
 /// authenticate, with an RSA key of its own where the client encrypts it. Without such a way it
-/// lets the client in and answers the first statement without end.
+/// lets the client in, asked or not, and answers the first statement without end.
 class RogueServer {
  public:
   enum class Tls { none, own_certificate };
+  enum class Endless { log_in, columns, rows, row, results };
 
   /// `plugin` is what it asks for, `preferred` what it greets with.
-  RogueServer(Tls tls, std::string plugin, std::string preferred = "mysql_native_password")
-      : tls_{tls}, plugin_{std::move(plugin)}, preferred_{std::move(preferred)} {
+  RogueServer(Tls tls, std::string plugin, std::string preferred = "mysql_native_password",
+              Endless endless = Endless::rows)
+      : tls_{tls}, endless_{endless}, plugin_{std::move(plugin)}, preferred_{std::move(preferred)} {
     thread_ = std::thread{[this] {
       asio::error_code ended;
       asio::ip::tcp::socket client = acceptor_.accept(ended);
@@ -40,6 +42,9 @@ class RogueServer {
       }
     }};
   }
+
+  /// Without TLS.
+  explicit RogueServer(Endless endless) : RogueServer{Tls::none, "", "mysql_native_password", endless} {}
 
   ~RogueServer() { wait(); }
   RogueServer(const RogueServer&) = delete;
@@ -80,6 +85,10 @@ class RogueServer {
 
   void play(asio::ip::tcp::socket& socket) {
     say(socket, 0, greeting());
+    if (plugin_.empty()) {
+      flood(socket);
+      return;
+    }
     if (tls_ == Tls::none) {
       rob(socket);
       return;
@@ -110,6 +119,43 @@ class RogueServer {
       stolen_ = reply.substr(0, reply.size() - 1);
     }
     say(stream, next(), "\xFF\x15\x04#28000denied");
+  }
+
+  /// Never ends by itself.
+  void flood(asio::ip::tcp::socket& socket) {
+    using namespace std::string_literals;
+    const std::string done{"\0\0\0\2\0\0\0", 7};
+    const std::string column = "\3def\0\0\0"s + "\xFC\x60\xEA"s + std::string(60'000, 'c') +
+                               "\0\x0C\x2D\0\xFF\0\0\0\xFD\0\0\0\0\0"s;
+    hear(socket);  // the log-in
+    while (endless_ == Endless::log_in) {
+      say(socket, next(), '\xFE' + "mysql_native_password\0"s + std::string(20, 'n') + '\0');
+      ++last_;
+    }
+    say(socket, next(), done);
+    hear(socket);
+    if (endless_ == Endless::results) {
+      for (;; ++last_) say(socket, next(), "\0\0\0\x0A\0\0\0"s);
+    }
+    const bool columns = endless_ == Endless::columns;
+    say(socket, next(), columns ? "\xFD\xFF\xFF\xFF"s : "\1"s);
+    do {
+      ++last_;
+      say(socket, next(), column);
+    } while (columns);
+    ++last_;
+    say(socket, next(), "\xFE\0\0\2\0"s);
+    const std::string row = "\xFC\x60\xEA"s + std::string(60'000, 'r');
+    for (;;) {
+      ++last_;
+      if (endless_ == Endless::rows) {
+        say(socket, next(), row);
+      } else {  // the next part of a packet that goes on for ever
+        std::string part{'\xFF', '\xFF', '\xFF', static_cast<char>(next())};
+        part.append(0xFFFFFF, 'r');
+        asio::write(socket, asio::buffer(part));
+      }
+    }
   }
 
   std::string greeting() const {
@@ -184,6 +230,7 @@ class RogueServer {
   }
 
   const Tls tls_;
+  const Endless endless_;
   const std::string plugin_;
   const std::string preferred_;
   const Key key_{EVP_RSA_gen(2048)};

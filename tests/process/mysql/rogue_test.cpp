@@ -1,8 +1,18 @@
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <fstream>
+#include <stop_token>
+#include <string>
+#include <thread>
+#include <unistd.h>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "process/mysql/console.hpp"
 #include "process/mysql/rogue_server.hpp"
+#include "support/patience.hpp"
 
 // Servers that are not what they say, and are after the password.
 namespace simba::mysql::test {
@@ -87,6 +97,50 @@ TEST(MySqlRogueTls, OneWithACertificateOfItsOwnHearsNothingWhereItIsChecked) {
     EXPECT_EQ(error.kind(), ErrorKind::configuration) << error.what();
   }
 }
+
+std::size_t resident_bytes() {
+  std::ifstream facts{"/proc/self/statm"};
+  std::size_t all = 0;
+  std::size_t resident = 0;
+  facts >> all >> resident;
+  return resident * static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+}
+
+class MySqlEndless : public ::testing::TestWithParam<RogueServer::Endless> {};
+
+TEST_P(MySqlEndless, AnswersCostNeitherMemoryNorTime) {
+  RogueServer rogue{GetParam()};
+  Client client{options_for(rogue, TlsMode::off)};
+  std::size_t most = 0;
+  const std::size_t before = resident_bytes();
+  const LocalTime begun = sql::real_now();
+  {
+    std::jthread watcher{[&most](const std::stop_token& stop) {
+      while (!stop.stop_requested()) {
+        most = std::max(most, resident_bytes());
+        std::this_thread::yield();
+      }
+    }};
+    const Error error = error_of([&] { client.database.connect(begun + 60s, client.closing); });
+    EXPECT_THAT(error.what(), Not(HasSubstr("timed out")));
+    // The library itself ends a log-in of many packets, and a packet that is too large.
+    using Endless = RogueServer::Endless;
+    if (GetParam() != Endless::log_in && GetParam() != Endless::row) {
+      EXPECT_THAT(error.what(), HasSubstr("answers with more than any table of mutexes has"));
+    }
+  }
+  EXPECT_LT(sql::real_now() - begun, support::scaled(30s));
+  EXPECT_LT(most, before + (384U << 20U)) << "128 MiB, and what the library copies";
+}
+
+INSTANTIATE_TEST_SUITE_P(Of, MySqlEndless,
+                         ::testing::Values(RogueServer::Endless::log_in, RogueServer::Endless::columns,
+                                           RogueServer::Endless::rows, RogueServer::Endless::row,
+                                           RogueServer::Endless::results),
+                         [](const auto& endless) {
+                           constexpr std::array names{"LogIn", "Columns", "Rows", "Row", "Results"};
+                           return std::string{names.at(static_cast<std::size_t>(endless.param))};
+                         });
 
 }  // namespace
 }  // namespace simba::mysql::test
