@@ -73,6 +73,9 @@ class FakeConnection final : public Connection {
   /// The requests without an answer.
   std::size_t pending() const noexcept { return requests_.size(); }
 
+  /// How many replies the oldest of them waits for.
+  std::size_t wanted() const { return requests_.at(0).replies; }
+
   /// Closed by its user, or failed.
   bool closed() const noexcept { return closed_; }
 
