@@ -126,8 +126,9 @@ void Examination::check_server(engine::StoreReport& report) const {
   }
   findings.push_back(problem(fmt::format(
       "table simba_mutex is missing in database \"{}\"; run simba init{}", about_.database,
-      value_in(facts, 0, 5) == "t" ? ""
-                                   : " as a user with the CREATE privilege, which this user lacks")));
+      value_in(facts, 0, 5) == "t"
+          ? ""
+          : " as a user with the CREATE privilege, which this user lacks")));
 }
 
 void Examination::check_owner(std::vector<Finding>& findings, const TableText& found) const {

@@ -1,5 +1,5 @@
-// Feeds texts to the reader of /proc/PID/stat, which decides who is signalled. The name of a process
-// is whatever that process wants it to be.
+// Feeds texts to the reader of /proc/PID/stat, which decides who is signalled. The name of a
+// process is whatever that process wants it to be.
 #include <cstddef>
 #include <cstdint>
 #include <string>

@@ -1,5 +1,5 @@
-// Feeds answers to the examination of a MySQL or MariaDB server. The input is the answers in turn, a
-// line for each row, a tab between values, "\N" for NULL, and an empty line between answers; the
+// Feeds answers to the examination of a MySQL or MariaDB server. The input is the answers in turn,
+// a line for each row, a tab between values, "\N" for NULL, and an empty line between answers; the
 // last one is repeated. An answer that begins with '!' is a refusal: its number, then its text.
 #include <algorithm>
 #include <cstddef>

@@ -1,5 +1,5 @@
-// Feeds replies to the log-in. The first byte chooses what is said to the server: each of its bits is
-// a setting. The rest is what comes over the wire.
+// Feeds replies to the log-in. The first byte chooses what is said to the server: each of its bits
+// is a setting. The rest is what comes over the wire.
 #include <cstddef>
 #include <cstdint>
 #include <string>

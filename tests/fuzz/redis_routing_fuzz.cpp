@@ -1,6 +1,7 @@
 // Lets a store find its servers by sentinels or a cluster that answer whatever the input says. The
 // first byte chooses: its lowest bit the cluster, the next a list of permitted hosts in place of a
-// password. The rest is what comes over the wire, a reply to each command in turn, whoever is asked.
+// password. The rest is what comes over the wire, a reply to each command in turn, whoever is
+// asked.
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -124,13 +125,12 @@ void run(std::string_view bytes) {
   int answers = 0;
   int asked = 0;
   {
-    Session session{options, checked_settings(options), world.runtime(),
-                    SessionIo{.post =
-                                  [loop = world.runtime()->callbacks](std::function<void()> task) {
-                                    loop->execute(std::move(task));
-                                  },
-                              .open = network.opener(),
-                              .stop = [] {}}};
+    Session session{
+        options, checked_settings(options), world.runtime(),
+        SessionIo{.post = [loop = world.runtime()->callbacks](
+                              std::function<void()> task) { loop->execute(std::move(task)); },
+                  .open = network.opener(),
+                  .stop = [] {}}};
     const engine::LeaseRequest request{
         .mutex = "m", .contender_id = "me", .ttl = 10s, .transition = 6s};
     const auto watch = session.watch(request, [](const auto&) {});

@@ -1,6 +1,6 @@
-// Feeds bytes to all that the SQLite store reads beside the database: the file of liveness, marks of
-// processes in rows, and the offsets of clocks in /proc. The input is a mark; the whole of it is also
-// the content of the file, and the text of the offsets.
+// Feeds bytes to all that the SQLite store reads beside the database: the file of liveness, marks
+// of processes in rows, and the offsets of clocks in /proc. The input is a mark; the whole of it is
+// also the content of the file, and the text of the offsets.
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -44,8 +44,7 @@ void check_marks(const Liveness& here, const Liveness& other, std::string_view t
   check(state(here.mark()) == State::alive && state(other.mark()) == State::alive,
         "who is there is alive");
   // The place of somebody else, or none at all, in the right file.
-  const std::string place =
-      here.mark().substr(0, here.mark().find(':') + 1) + std::string{text};
+  const std::string place = here.mark().substr(0, here.mark().find(':') + 1) + std::string{text};
   check(place == here.mark() || place == other.mark() || state(place) != State::alive,
         "nobody is alive whom nobody has locked a byte for");
   if (!text.empty()) {

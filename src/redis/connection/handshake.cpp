@@ -107,9 +107,10 @@ void Handshake::take(const Reply& reply) {
         senseless(step);
       }
       if (const std::string& role = reply.elements.front().text; role != "master") {
-        throw Error{ErrorKind::unavailable,
-                    fmt::format("{} is not a master but a {}", where_,
-                                detail::excerpt(password.empty() ? role : without(role, password)))};
+        throw Error{
+            ErrorKind::unavailable,
+            fmt::format("{} is not a master but a {}", where_,
+                        detail::excerpt(password.empty() ? role : without(role, password)))};
       }
       return;
     default:
@@ -151,8 +152,8 @@ void Handshake::log_in_refused(std::string_view text) const {
       throw to_error(error, where_);
   }
   // A server that does not know the command repeats what came with it.
-  const std::string why = error.code == Code::unknown_command ? "it does not support AUTH"
-                                                              : detail::excerpt(text);
+  const std::string why =
+      error.code == Code::unknown_command ? "it does not support AUTH" : detail::excerpt(text);
   throw Error{
       ErrorKind::authentication,
       fmt::format("{} rejected the password of user '{}': {}", where_,

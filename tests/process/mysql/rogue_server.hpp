@@ -44,7 +44,8 @@ class RogueServer {
   }
 
   /// Without TLS.
-  explicit RogueServer(Endless endless) : RogueServer{Tls::none, "", "mysql_native_password", endless} {}
+  explicit RogueServer(Endless endless)
+      : RogueServer{Tls::none, "", "mysql_native_password", endless} {}
 
   ~RogueServer() { wait(); }
   RogueServer(const RogueServer&) = delete;

@@ -134,7 +134,8 @@ TEST_P(MySqlEndless, AnswersCostNeitherMemoryNorTime) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Of, MySqlEndless,
-                         ::testing::Values(RogueServer::Endless::log_in, RogueServer::Endless::columns,
+                         ::testing::Values(RogueServer::Endless::log_in,
+                                           RogueServer::Endless::columns,
                                            RogueServer::Endless::rows, RogueServer::Endless::row,
                                            RogueServer::Endless::results),
                          [](const auto& endless) {

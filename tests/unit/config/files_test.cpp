@@ -77,7 +77,8 @@ TEST_F(ConfigurationFiles, ThatOthersCanReadAreWarnedOfWhereTheyHoldPasswords) {
   const auto path = write("password", "hunter2\n");
   const auto warning = [&](unsigned mode) {
     std::filesystem::permissions(path, std::filesystem::perms{mode});
-    const auto values = Configuration::from_url("redis://u@localhost?password-file=" + path).values();
+    const auto values =
+        Configuration::from_url("redis://u@localhost?password-file=" + path).values();
     for (const SetValue& value : values) {
       if (value.key == "password") return value.warning;
     }

@@ -139,10 +139,11 @@ TEST(ConfigurationFromUrl, SendsAPasswordToAnotherHostWithoutTlsOnlyIfToldTo) {
   }
   for (const char* url :
        {"rediss://:pw@h", "redis://:pw@h?tls=off", "redis+cluster://:pw@h?tls=encrypt",
-        "redis://:pw@[::1]", "redis://u@h", "redis+unix://:pw@/run/s", "mysql://u:pw@db/d?tls=off", "mysql://u:pw@db/d?tls=encrypt",
-        "mysql://u:pw@db/d?tls=verify", "mysql://u@db/d", "mysql://u:pw@127.0.0.1/d",
-        "mysql://u:pw@localhost/d", "mysql://u:pw@/d?unix-socket=/run/s",
-        "zookeeper://u:pw@zk1,zk2?tls=off", "zookeeper://u:pw@localhost,[::1]:2182"}) {
+        "redis://:pw@[::1]", "redis://u@h", "redis+unix://:pw@/run/s", "mysql://u:pw@db/d?tls=off",
+        "mysql://u:pw@db/d?tls=encrypt", "mysql://u:pw@db/d?tls=verify", "mysql://u@db/d",
+        "mysql://u:pw@127.0.0.1/d", "mysql://u:pw@localhost/d",
+        "mysql://u:pw@/d?unix-socket=/run/s", "zookeeper://u:pw@zk1,zk2?tls=off",
+        "zookeeper://u:pw@localhost,[::1]:2182"}) {
     EXPECT_EQ(refusal_of_url(url), "") << url;
   }
 }

@@ -106,9 +106,10 @@ TEST(RedisPlan, APasswordLeavesThisHostUnencryptedOnlyIfThatIsAskedFor) {
       far(o, topology);
       o.password = Secret{"hunter2"};
     };
-    EXPECT_THAT(refusal_of(with_password),
-                testing::AllOf(HasSubstr("to host redis.example; set tls.mode to verify, or to off"),
-                               testing::Not(HasSubstr("hunter2"))));
+    EXPECT_THAT(
+        refusal_of(with_password),
+        testing::AllOf(HasSubstr("to host redis.example; set tls.mode to verify, or to off"),
+                       testing::Not(HasSubstr("hunter2"))));
     for (const TlsMode mode : {TlsMode::off, TlsMode::encrypt, TlsMode::verify}) {
       EXPECT_EQ(refusal_of([&](auto& o) {
                   with_password(o);
