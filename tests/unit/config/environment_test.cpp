@@ -297,10 +297,10 @@ TEST(ConfigurationFromEnvironment, RefusesVariablesThatMissAStore) {
 }
 
 TEST(ConfigurationFromEnvironment, MayReplaceAPasswordOfTheFile) {
-  EXPECT_EQ(
-      refusal_of_yaml("simba: {redis: {password-file: /none}}",
-                      Environment{{{"SIMBA_BACKEND", "redis://h"}, {"SIMBA_REDIS_PASSWORD", "x"}}}),
-      "");
+  EXPECT_EQ(refusal_of_yaml(
+                "simba: {redis: {password-file: /none}}",
+                Environment{{{"SIMBA_BACKEND", "rediss://h"}, {"SIMBA_REDIS_PASSWORD", "x"}}}),
+            "");
   EXPECT_THAT(
       refusal_of_url("redis://h", Environment{{{"SIMBA_REDIS_PASSWORD", "hunter2"},
                                                {"SIMBA_REDIS_PASSWORD_FILE", "/f"}}}),
