@@ -53,7 +53,7 @@ void append_channels(std::string_view command, const std::vector<std::string_vie
 }  // namespace
 
 Subscriptions::Subscriptions(std::shared_ptr<Random> random, Grants grants)
-    : random_{std::move(random)}, grants_{grants}, interval_{longest_interval} {}
+    : random_{std::move(random)}, grants_{grants} {}
 
 // ---- those who wait or observe ------------------------------------------------------------------
 
@@ -116,7 +116,8 @@ Subscriptions::Entry& Subscriptions::entry_for(const engine::LeaseRequest& reque
   } else {
     entry.channels = {waiter_channel(entry.mutex, entry.contender_id)};
     const nanoseconds lease = request.ttl + request.transition;
-    interval_ = std::min(interval_, std::clamp(lease / 16, shortest_interval, longest_interval));
+    entry.interval = std::clamp(lease / 16, shortest_interval, longest_interval);
+    intervals_.insert(entry.interval);
   }
   std::vector<std::string_view> to_ask;
   for (const std::string& name : entry.channels) {
@@ -157,9 +158,11 @@ void Subscriptions::drop(std::map<Key, std::unique_ptr<Entry>>::iterator entry, 
     unused.push_back(name);
   }
   if (connected_) append_channels("UNSUBSCRIBE", unused, effects.commands);
+  if (!entry->second->contender_id.empty()) {
+    intervals_.erase(intervals_.find(entry->second->interval));
+  }
   retire(*entry->second);
   entries_.erase(entry);
-  if (entries_.empty()) interval_ = longest_interval;
 }
 
 bool Subscriptions::is_ready(const Entry& entry) const {
@@ -213,8 +216,12 @@ void Subscriptions::subscribe(const std::vector<std::string_view>& channels, Eff
   append_channels("SUBSCRIBE", channels, effects.commands);
 }
 
+nanoseconds Subscriptions::interval() const noexcept {
+  return intervals_.empty() ? longest_interval : *intervals_.begin();
+}
+
 bool Subscriptions::ping_is_due(LocalTime now) const {
-  return !pinged_at_ || now - *pinged_at_ >= interval_;
+  return !pinged_at_ || now - *pinged_at_ >= interval();
 }
 
 void Subscriptions::ping(LocalTime now, Effects& effects) {

@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -95,8 +96,9 @@ class Subscriptions {
   /// Sends a PING where one is due and forgets who has not come back for a while.
   void tick(LocalTime now, Effects& effects);
 
-  /// How often to call it. Short leases need it often: a grant is counted from the last PING.
-  std::chrono::nanoseconds interval() const noexcept { return interval_; }
+  /// How often to call it. Waiters with short leases need it often: a grant is counted from the
+  /// last PING. For observers it only finds out that the connection is dead.
+  std::chrono::nanoseconds interval() const noexcept;
 
   /// Since when a PING has been without its PONG.
   LocalTime unanswered_since() const noexcept { return pings_.empty() ? never : pings_.front(); }
@@ -112,8 +114,9 @@ class Subscriptions {
   /// A waiter, or all observers of one mutex.
   struct Entry {
     std::string mutex;
-    std::string contender_id;  ///< empty: observers
-    std::string secret{};      ///< empty: not told to the server, or void
+    std::string contender_id;             ///< empty: observers
+    std::string secret{};                 ///< empty: not told to the server, or void
+    std::chrono::nanoseconds interval{};  ///< in which a waiter needs a PING
     std::vector<std::string> channels{};
     std::map<WatchId, std::shared_ptr<const engine::NoticeHandler>> handlers{};
     LocalTime unused_since = never;  ///< since when it has no handler
@@ -160,7 +163,7 @@ class Subscriptions {
   std::unordered_map<WatchId, Entry*> watches_;
   std::unordered_map<std::string, Channel> channels_;
   WatchId last_watch_ = 0;
-  std::chrono::nanoseconds interval_;
+  std::multiset<std::chrono::nanoseconds> intervals_;  // of all waiters
 
   // of the present connection
   bool connected_ = false;

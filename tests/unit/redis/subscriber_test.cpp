@@ -148,6 +148,28 @@ TEST_F(RedisSubscriber, ThoseWhoComeAndGoDoNotPutOffThePings) {
   EXPECT_GE(std::count(sent_.begin(), sent_.end(), "PING"), 4);
 }
 
+TEST_F(RedisSubscriber, PingsSlowlyOnceOnlyAnObserverIsLeft) {
+  const auto observing =
+      subscriber_->watch({.mutex = "m", .contender_id = {}}, [](const Notice&) {});
+  auto waiting = subscriber_->watch(
+      {.mutex = "m", .contender_id = "w", .ttl = 200ms, .transition = 100ms}, [](const Notice&) {});
+  fake_.world.run_ready();
+  connection().become_ready();
+  const auto pings_in_ten_seconds = [&] {
+    serve();
+    sent_.clear();
+    for (int i = 0; i < 1'000; ++i) {
+      fake_.world.advance(10ms);
+      serve();
+    }
+    return std::count(sent_.begin(), sent_.end(), "PING");
+  };
+  EXPECT_GT(pings_in_ten_seconds(), 400);
+  waiting.reset();
+  fake_.world.advance(3s);
+  EXPECT_LE(pings_in_ten_seconds(), 11);
+}
+
 TEST_F(RedisSubscriber, NobodyIsListenedForWhenNobodyWatches) {
   auto watching = watch();
   connection().become_ready();

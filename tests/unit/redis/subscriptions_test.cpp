@@ -392,6 +392,22 @@ TEST_F(RedisSubscriptions, ShortLeasesArePingedForOften) {
   EXPECT_EQ(subscriptions_.interval(), 100ms);
 }
 
+TEST_F(RedisSubscriptions, PingsAsSeldomAsThoseWhoAreLeftNeedIt) {
+  watch(observer);
+  EXPECT_EQ(subscriptions_.interval(), 1s);
+  const auto quick = watch({.mutex = "m", .contender_id = "w", .ttl = 200ms, .transition = 100ms});
+  const auto slower = watch({.mutex = "m", .contender_id = "x", .ttl = 1s, .transition = 600ms});
+  EXPECT_EQ(subscriptions_.interval(), 20ms);
+  subscriptions_.remove(quick, now_);
+  now_ += 2s;
+  tick();
+  EXPECT_EQ(subscriptions_.interval(), 100ms);
+  subscriptions_.remove(slower, now_);
+  now_ += 2s;
+  tick();
+  EXPECT_EQ(subscriptions_.interval(), 1s) << "only an observer is left";
+}
+
 TEST_F(RedisSubscriptions, APingWithoutAPongIsSeen) {
   settle();
   EXPECT_EQ(subscriptions_.unanswered_since(), never);
