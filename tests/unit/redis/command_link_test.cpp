@@ -129,7 +129,7 @@ TEST_F(RedisCommandLink, APauseIsShortAgainAfterAConnectionThatHasLasted) {
   }
   send("B");
   connection().become_ready();
-  fake_.world.advance(5s);
+  fake_.world.advance(1s);
   connection().fail(down);
   fake_.world.advance(30ms);
   send("C");
