@@ -12,6 +12,7 @@
 #include "cli/child/lease_keeper.hpp"
 #include "cli/command.hpp"
 #include "cli/errors.hpp"
+#include "cli/host_clock.hpp"
 #include "cli/output/log.hpp"
 #include "cli/output/printable.hpp"
 #include "cli/output/times.hpp"
@@ -156,6 +157,7 @@ class Examination {
     object({{"event", "server"},
             {"server", timed.report.server},
             {"examined_in_ms", timed.took().count()}});
+    lease_clock_ = timed.report.server_time ? LeaseClock::wall : LeaseClock::steady;
     if (const auto told = timed.report.server_time) {
       show_clock(clock_offset(*told, timed.asked, timed.answered));
     }
@@ -181,6 +183,16 @@ class Examination {
                            "the store's clock counts, but the times shown are: synchronize both "
                            "hosts with a time server",
                            where, to_text(size))});
+    }
+  }
+
+  /// Of those stores whose leases another host counts.
+  void show_host_clock(const config::Configuration& configuration) {
+    if (configuration.store() == "sqlite" || configuration.store() == "memory") return;
+    for (const Finding& finding :
+         clock_findings(time_services(), kernel_clock_ppm(), configuration.plan().clock_drift_ppm,
+                        lease_clock_)) {
+      add(finding);
     }
   }
 
@@ -228,6 +240,7 @@ class Examination {
   const Palette palette_;
   std::array<std::size_t, 3> counts_{};  // by weight
   ExitCode code_ = ExitCode::success;
+  LeaseClock lease_clock_ = LeaseClock::steady;
 };
 
 class DoctorCommand final : public Command {
@@ -236,10 +249,11 @@ class DoctorCommand final : public Command {
     auto* command = app.add_subcommand("doctor", "Check the store and its configuration");
     command->footer(
         R"(Shows which store is used, where each setting comes from, whether the store is
-reachable, its version, privileges and settings, the offset of its clock, and
-how long hand-over and take-over last in the worst case. The exit code is 0 if
-there is no problem, otherwise that of the first one: 69 the store is not
-reachable, 77 it denies access, 78 something is misconfigured.
+reachable, its version, privileges and settings, the offset of its clock, how
+long hand-over and take-over last in the worst case, and whether a time service
+of this host may change the rate of its clock by more than leases allow. The
+exit code is 0 if there is no problem, otherwise that of the first one: 69 the
+store is not reachable, 77 it denies access, 78 something is misconfigured.
 
 Examples:
   simba doctor
@@ -258,6 +272,7 @@ Examples:
     } catch (const Error& error) {
       examination.add({.weight = Weight::problem, .text = error_text(error), .kind = error.kind()});
     }
+    examination.show_host_clock(configuration);
     return examination.verdict();
   }
 
