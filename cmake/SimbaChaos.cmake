@@ -81,11 +81,13 @@ foreach(name IN ITEMS Thread Address)
     "LD_PRELOAD=$<TARGET_FILE:simba-clock-skew>;ASAN_OPTIONS=verify_asan_link_order=0")
 endforeach()
 
-set(chaos_program_test "${PROJECT_SOURCE_DIR}/tests/chaos/program_test.cpp")
-list(REMOVE_ITEM chaos_tests "${chaos_program_test}")
+# Those that start servers, one at a time.
+set(chaos_program_tests "${PROJECT_SOURCE_DIR}/tests/chaos/program_test.cpp"
+  "${PROJECT_SOURCE_DIR}/tests/chaos/store_clock_test.cpp")
+list(REMOVE_ITEM chaos_tests ${chaos_program_tests})
 simba_add_test_program(simba-chaos-test BY_SUITE LABEL chaos TIMEOUT 60 SOURCES ${chaos_tests})
 simba_add_test_program(simba-chaos-program-test LABEL chaos TIMEOUT ${chaos_timeout}
-  SOURCES "${chaos_program_test}")
+  SOURCES ${chaos_program_tests})
 foreach(target IN ITEMS simba-chaos-test simba-chaos-program-test)
   target_link_libraries(${target} PRIVATE simba_chaos)
   target_compile_definitions(${target} PRIVATE SIMBA_CHAOS_PROGRAM="$<TARGET_FILE:simba-chaos>")

@@ -1,7 +1,6 @@
 #include "chaos/round.hpp"
 
 #include <algorithm>
-#include <cstdlib>
 #include <fstream>
 #include <map>
 #include <stdexcept>
@@ -11,49 +10,18 @@
 #include <fmt/format.h>
 
 #include "chaos/checker.hpp"
-#include "chaos/clock_line.hpp"
 #include "chaos/crew.hpp"
-#include "chaos/detour_table.hpp"
 #include "chaos/driver.hpp"
+#include "chaos/props.hpp"
 #include "chaos/raw_clock.hpp"
 #include "chaos/round_files.hpp"
-#include "chaos/shared_page.hpp"
 #include "chaos/timeline.hpp"
-#include "support/temporary_folder.hpp"
 
 namespace simba::chaos {
 
 namespace {
 
 namespace fs = std::filesystem;
-
-/// What servers read, in a folder that is open to their account.
-class Props {
- public:
-  Props() {
-    fs::permissions(folder_.path(), fs::perms::owner_all | fs::perms::group_read |
-                                        fs::perms::group_exec | fs::perms::others_read |
-                                        fs::perms::others_exec);
-    std::string libraries;
-    for (const fs::path library : {SIMBA_CHAOS_CLOCK_SKEW, SIMBA_CHAOS_DETOUR}) {
-      const auto copy = path() / library.filename();
-      fs::copy_file(library, copy);
-      libraries += (libraries.empty() ? "" : ":") + copy.string();
-    }
-    ::setenv("SIMBA_TEST_SERVER_PRELOAD", libraries.c_str(), 1);
-    ::setenv("SIMBA_CLOCK_SKEW", (path() / "clocks").c_str(), 1);
-    ::setenv("SIMBA_DETOURS", (path() / "detours").c_str(), 1);
-  }
-
-  const fs::path& path() const noexcept { return folder_.path(); }
-  ClockSkew& clocks() { return *clocks_; }
-  DetourTable& detours() { return *detours_; }
-
- private:
-  support::TemporaryFolder folder_;
-  SharedPage<ClockSkew> clocks_{folder_.path() / "clocks"};
-  SharedPage<DetourTable> detours_{folder_.path() / "detours"};
-};
 
 std::vector<std::string> together(std::vector<std::string> first,
                                   const std::vector<std::string>& second) {
