@@ -38,6 +38,17 @@ std::string value_in(std::string_view info, std::string_view key) {
   return {};
 }
 
+std::optional<std::uint64_t> calls_in(std::string_view stats, std::string_view command) {
+  constexpr std::string_view begin = "calls=";
+  // A server that has just answered this has been called for that, at least.
+  if (value_in(stats, "cmdstat_info").empty()) return std::nullopt;
+  const std::string value = value_in(stats, "cmdstat_" + std::string{command});
+  if (value.empty()) return 0;
+  if (!value.starts_with(begin)) return std::nullopt;
+  return detail::parse_number<std::uint64_t>(
+      std::string_view{value}.substr(begin.size(), value.find(',') - begin.size()));
+}
+
 bool is_too_old(std::string_view version) {
   return detail::parse_version(version) < std::array{6U, 2U, 0U};
 }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
@@ -18,6 +19,9 @@ namespace simba::redis {
 
 /// The value of "<key>:" in the lines of INFO and its like, printable; empty if it is not there.
 std::string value_in(std::string_view info, std::string_view key);
+
+/// How often a command was called, by INFO commandstats; empty if the text is none.
+std::optional<std::uint64_t> calls_in(std::string_view stats, std::string_view command);
 
 /// Whether a version is older than Redis 6.2.
 bool is_too_old(std::string_view version);

@@ -73,6 +73,7 @@ class Examination {
       add(finding.weight, std::move(finding.text), finding.kind);
     }
     check_channels(server);
+    check_pings(server);
     const Reply scan = console_.ask(server, {"SCAN", "0", "COUNT", "1"});
     if (scan.is(Reply::Type::error) && parse_server_error(scan.text).code == Code::no_permission) {
       add(Weight::note, "this user is not allowed to list mutexes; run: ACL SETUSER <user> +scan");
@@ -140,8 +141,8 @@ class Examination {
     const Reply info = console_.ask(server, {"INFO"});
     if (info.is(Reply::Type::error)) {
       add(Weight::note,
-          "this user cannot read version, persistence and eviction policy; run: ACL SETUSER <user> "
-          "+info");
+          "this user cannot read version, persistence and eviction policy, nor see whether a proxy "
+          "answers PING in place of Redis; run: ACL SETUSER <user> +info");
       return;
     }
     check_version(value_in(info.text, "redis_version"));
@@ -183,6 +184,29 @@ class Examination {
     for (const Reply& line : list.elements) {
       const auto other = user_of_every_channel(line.text);
       if (!other.empty() && other != own) add(Weight::warning, may_use_every_channel(other));
+    }
+  }
+
+  /// A lease that is granted by message counts from a PING that the server itself has answered. So
+  /// the server must have counted those that are sent on a connection that listens.
+  void check_pings(const Endpoint& server) {
+    constexpr std::uint64_t pings = 5;
+    const std::string channel = lock_name("simba-doctor") + ":pings";  // nobody publishes on it
+    const std::string count = command({"INFO", "commandstats"});
+    std::string commands = count + command({"SUBSCRIBE", channel});
+    for (std::uint64_t i = 0; i < pings; ++i) commands += command({"PING"});
+    commands += command({"UNSUBSCRIBE", channel}) + count;
+    const auto replies = console_.ask(server, commands, pings + 4);
+    console_.leave(server);  // who may not unsubscribe can ask nothing more on it
+    const auto before = calls_in(replies.front().text, "ping");
+    const auto after = calls_in(replies.back().text, "ping");
+    if (!before || !after || *after < *before) return;  // see check_info
+    if (*after - *before < pings) {
+      add(Weight::problem,
+          fmt::format("{} is reached through a proxy that answers PING by itself, or spreads "
+                      "commands over servers: a mutex may have two owners; connect to Redis itself "
+                      "or through a proxy that forwards bytes",
+                      place_of(server)));
     }
   }
 

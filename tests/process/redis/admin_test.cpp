@@ -1,8 +1,20 @@
 // What tools do with a Redis store.
+#include <algorithm>
+#include <arpa/inet.h>
 #include <atomic>
 #include <chrono>
+#include <cstdint>
 #include <memory>
+#include <netinet/in.h>
+#include <poll.h>
+#include <stdexcept>
+#include <stop_token>
 #include <string>
+#include <string_view>
+#include <sys/socket.h>
+#include <thread>
+#include <unistd.h>
+#include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -10,8 +22,11 @@
 #include "process/admin_checks.hpp"
 #include "process/redis/console.hpp"
 #include "process/redis/parrot.hpp"
+#include "redis/protocol/command.hpp"
+#include "redis/protocol/resp_reader.hpp"
 #include "simba/redis/redis_admin.hpp"
 #include "simba/redis/redis_factory.hpp"
+#include "support/fault_proxy.hpp"
 #include "support/servers.hpp"
 
 namespace simba::admin_test {
@@ -251,6 +266,118 @@ TEST(RedisSentinelAdmin, FindsTheMasterAndCountsTheSentinels) {
   const auto report = admin->examine();
   EXPECT_THAT(problems(report), IsEmpty());
   EXPECT_THAT(warnings(report), Contains(HasSubstr("2 of 3 sentinels")));
+}
+
+/// Passes one command after another on to a server, and answers PING by itself: as the server
+/// would on a connection that listens, so that a client cannot tell by the answer.
+class PingingProxy {
+ public:
+  explicit PingingProxy(std::uint16_t server) : server_{server} {
+    listener_ = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    sockaddr_in address = loopback(0);
+    socklen_t size = sizeof address;
+    auto* const plain = reinterpret_cast<sockaddr*>(&address);  // NOLINT: the way of sockets
+    if (::bind(listener_, plain, size) != 0 || ::listen(listener_, 8) != 0 ||
+        ::getsockname(listener_, plain, &size) != 0) {
+      throw std::runtime_error{"no socket"};
+    }
+    port_ = ntohs(address.sin_port);
+    thread_ = std::jthread{[this](const std::stop_token& stop) { serve(stop); }};
+  }
+
+  ~PingingProxy() {
+    thread_ = {};
+    clients_.clear();
+    ::close(listener_);
+  }
+  PingingProxy(const PingingProxy&) = delete;
+  PingingProxy& operator=(const PingingProxy&) = delete;
+
+  std::uint16_t port() const { return port_; }
+
+ private:
+  static sockaddr_in loopback(std::uint16_t port) {
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_port = htons(port);
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    return address;
+  }
+
+  /// The next bytes; empty at the end of the stream, or of this proxy.
+  static std::string read(const std::stop_token& stop, int from) {
+    while (!stop.stop_requested()) {
+      pollfd wait{from, POLLIN, 0};
+      if (::poll(&wait, 1, 10) <= 0) continue;
+      std::string bytes(65'536, '\0');
+      bytes.resize(static_cast<std::size_t>(
+          std::max<ssize_t>(::recv(from, bytes.data(), bytes.size(), 0), 0)));
+      return bytes;
+    }
+    return {};
+  }
+
+  void serve(const std::stop_token& stop) {
+    while (!stop.stop_requested()) {
+      pollfd wait{listener_, POLLIN, 0};
+      if (::poll(&wait, 1, 10) <= 0) continue;
+      const int client = ::accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC);
+      clients_.emplace_back([this, client](const std::stop_token& end) { pass(end, client); });
+    }
+  }
+
+  void pass(const std::stop_token& stop, int client) const {
+    const int server = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    const sockaddr_in address = loopback(server_);
+    // NOLINTNEXTLINE(*-reinterpret-cast): the way of sockets
+    ::connect(server, reinterpret_cast<const sockaddr*>(&address), sizeof address);
+    redis::RespReader commands;
+    for (auto bytes = read(stop, client); !bytes.empty(); bytes = read(stop, client)) {
+      commands.feed(bytes);
+      while (const auto command = commands.next()) {
+        const std::string answer = answer_of(stop, server, *command);
+        ::send(client, answer.data(), answer.size(), MSG_NOSIGNAL);
+      }
+    }
+    ::close(server);
+    ::close(client);
+  }
+
+  static std::string answer_of(const std::stop_token& stop, int server,
+                               const redis::Reply& command) {
+    std::vector<std::string_view> words;
+    for (const auto& word : command.elements) words.emplace_back(word.text);
+    if (words.at(0) == "PING") return "*2\r\n$4\r\npong\r\n$0\r\n\r\n";
+    std::string request;
+    redis::append_command(request, words);
+    ::send(server, request.data(), request.size(), MSG_NOSIGNAL);
+    redis::RespReader replies;
+    std::string answer;
+    do {
+      const std::string bytes = read(stop, server);
+      if (bytes.empty()) return {};
+      answer += bytes;
+      replies.feed(bytes);
+    } while (!replies.next());
+    return answer;
+  }
+
+  const std::uint16_t server_;
+  int listener_ = -1;
+  std::uint16_t port_ = 0;
+  std::vector<std::jthread> clients_;  // of thread_
+  std::jthread thread_;
+};
+
+TEST_F(RedisAdmin, FindsAProxyThatAnswersPingByItself) {
+  const PingingProxy proxy{location.port};
+  const auto behind = support::redis_options(location, proxy.port());
+  const auto report = make_redis_admin(as_admin(behind), quiet_runtime())->examine();
+  EXPECT_THAT(problems(report), ElementsAre(HasSubstr("a proxy that answers PING by itself")));
+  support::FaultProxy bytes{location.host, location.port};
+  const auto behind_bytes = support::redis_options(location, bytes.port());
+  EXPECT_THAT(problems(make_redis_admin(as_admin(behind_bytes), quiet_runtime())->examine()),
+              IsEmpty());
 }
 
 /// A second passes each time someone looks.

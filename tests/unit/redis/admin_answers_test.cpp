@@ -22,6 +22,18 @@ TEST(RedisAdminAnswers, FindAValueInTheLinesOfInfo) {
   EXPECT_EQ(value_in("a:\033[31m", "a"), "\\x1b[31m");
 }
 
+TEST(RedisAdminAnswers, CountTheCallsOfACommand) {
+  const std::string stats =
+      "# Commandstats\r\ncmdstat_ping:calls=12,usec=3,usec_per_call=0.25\r\n"
+      "cmdstat_info:calls=1,usec=70\r\ncmdstat_pinger:calls=9\r\ncmdstat_odd:12\r\n";
+  EXPECT_EQ(calls_in(stats, "ping"), 12U);
+  EXPECT_EQ(calls_in(stats, "get"), 0U) << "it has never been called";
+  EXPECT_EQ(calls_in(stats, "odd"), std::nullopt);
+  EXPECT_EQ(calls_in("cmdstat_ping:calls=1\r\n", "ping"), std::nullopt) << "this is no such text";
+  EXPECT_EQ(calls_in("cmdstat_info:calls=1\r\ncmdstat_ping:calls=-1\r\n", "ping"), std::nullopt);
+  EXPECT_EQ(calls_in("", "ping"), std::nullopt);
+}
+
 TEST(RedisAdminAnswers, TellAnOldVersion) {
   EXPECT_TRUE(is_too_old("6.0.16"));
   EXPECT_TRUE(is_too_old("5"));
