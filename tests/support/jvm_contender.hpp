@@ -23,7 +23,7 @@ class JvmContender {
     std::chrono::milliseconds transition{6'000};
   };
 
-  /// `location`: of one server, or of the node of a cluster that holds the mutex.
+  /// `location`: of one server, or of a node of a cluster, whose referrals it follows.
   JvmContender(const Location& location, const std::string& mutex, std::string contender_id,
                const Settings& settings);
   JvmContender(const Location& location, const std::string& mutex, std::string contender_id);

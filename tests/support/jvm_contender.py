@@ -89,9 +89,8 @@ class Contender:
         self.declared = "{" + mutex + "}"
         self.key = "simba:" + self.declared
         self.own_channel = self.key + ":" + contender_id
-        self.redis = redis.Redis(
-            host=host, port=int(port), username=user, password=password, decode_responses=True
-        )
+        self.login = {"username": user, "password": password, "decode_responses": True}
+        self.redis = redis.Redis(host=host, port=int(port), **self.login)
         self.redis.ping()
         self.messages = self.redis.pubsub()
         self.subscribed = 0
@@ -100,7 +99,21 @@ class Contender:
         self.next = None  # when to act by itself, in seconds of time.monotonic(); None: never
 
     def call(self, script):
-        return self.redis.eval(NAMES + script, 1, self.declared, self.id, self.lease)
+        words = ("EVAL", NAMES + script, 1, self.declared, self.id, self.lease)
+        try:
+            return self.redis.execute_command(*words)
+        except redis.ResponseError as error:  # "ASK <slot> <host>:<port>", or MOVED: of a cluster
+            referral = str(error).split()
+            if len(referral) != 3 or referral[0] not in ("ASK", "MOVED"):
+                raise
+        host, port = referral[2].rsplit(":", 1)
+        with self.connect(host, int(port)) as other:
+            if referral[0] == "ASK":
+                other.execute_command("ASKING")
+            return other.execute_command(*words)
+
+    def connect(self, host, port):
+        return redis.Redis(host=host, port=port, single_connection_client=True, **self.login)
 
     def act_in(self, milliseconds):
         self.next = time.monotonic() + max(milliseconds, 0) / 1000

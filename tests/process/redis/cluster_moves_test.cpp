@@ -9,6 +9,8 @@
 #include "simba/testkit/recording_contender.hpp"
 #include "simba/testkit/recording_retriever.hpp"
 #include "support/grows.hpp"
+#include "support/jvm_contender.hpp"
+#include "support/safety.hpp"
 #include "support/servers.hpp"
 
 namespace simba::redis::test {
@@ -188,6 +190,45 @@ TEST_F(RedisClusterMoves, OneOfOursWhoDiedInTheQueueOfTheJvmLibrarySwallowsNoRel
 
   EXPECT_TRUE(waiter.wait_for_acquisitions(1, scaled(1s)));
   EXPECT_EQ(console.value({"EXISTS", queue_key("order")}), "0");
+}
+
+// What is documented as unsafe, so that the documents say no more and no less than is true: a
+// contender of the JVM library declares no key that exists, so while a slot moves the cluster sends
+// it on to where the keys are not yet. Only there is it not excluded; ours are, all the time.
+TEST_F(RedisClusterMoves, WhileASlotMovesAContenderOfTheJvmLibraryIsNotExcludedButOursAre) {
+  const auto one = make_redis_factory(options_);
+  const auto two = make_redis_factory(options_);
+  SimbaLocker owner{"order", *one};
+  owner.acquire(scaled(10s));
+  RecordingContender waiter{"order"};
+  const auto waiting = two->create_mutex_contend_service(waiter);
+  waiting->start();
+  const auto from = servers_.node_of(key_);
+  const auto to = other_node();
+  support::JvmContender before{servers_.node(from).location(), "order", "jvm-before"};
+  before.start();
+  ASSERT_EQ(before.said("waiting"), "waiting " + owner.contender_id()) << before.transcript();
+  before.release();
+  ASSERT_NE(before.said("not released"), "") << before.transcript();
+
+  Console source{servers_.node(from).location()};
+  Console target{servers_.node(to).location()};
+  const auto slot = target.value({"CLUSTER", "KEYSLOT", key_});
+  target.ask({"CLUSTER", "SETSLOT", slot, "IMPORTING", source.value({"CLUSTER", "MYID"})});
+  source.ask({"CLUSTER", "SETSLOT", slot, "MIGRATING", target.value({"CLUSTER", "MYID"})});
+  RecordingContender late{"order"};
+  const auto later = two->create_mutex_contend_service(late);
+  later->start();
+  support::JvmContender during{servers_.node(from).location(), "order", "jvm-during"};
+  during.start();
+
+  EXPECT_NE(during.said("acquired"), "") << "it is excluded, and docs/guarantees.md warns in vain\n"
+                                         << during.transcript();
+  let_pass(2 * short_lease);
+  EXPECT_TRUE(owner.is_held());
+  EXPECT_EQ(source.value({"GET", key_}), owner.contender_id());
+  EXPECT_EQ(waiter.acquisitions() + late.acquisitions(), 0U)
+      << support::safety_violation << "two owners of ours";
 }
 
 TEST_F(RedisClusterMoves, ANodeThatIsKilledAndStartedAgainCostsNoMutualExclusion) {
