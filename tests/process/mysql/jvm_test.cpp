@@ -13,25 +13,40 @@ using sql::Change;
 using sql::Row;
 using ::testing::HasSubstr;
 
-/// A contender of the JVM library: the statements of the protocol, one by one.
+/// A contender of the JVM library: the statements of the protocol, one by one, and no safer than
+/// that library. It asks by an UPDATE and a SELECT in one transaction, at REPEATABLE READ, and
+/// keeps the row locked until the COMMIT, whether it got the mutex or not.
 class JvmContender {
  public:
   JvmContender(const MySqlOptions& options, std::string id)
-      : console_{options}, id_{std::move(id)} {}
+      : console_{options}, id_{std::move(id)} {
+    console_.run("SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ");
+  }
 
   bool acquire(const std::string& mutex, int ttl = 10'000, int transition = 6'000) {
+    const bool acquired = begin_acquire(mutex, ttl, transition);
+    commit();
+    return acquired;
+  }
+
+  /// All of it but the COMMIT.
+  bool begin_acquire(const std::string& mutex, int ttl = 10'000, int transition = 6'000) {
     const std::string now = "CAST(UNIX_TIMESTAMP(CURRENT_TIMESTAMP(3)) * 1000 AS UNSIGNED)";
     try {
       console_.run(fmt::format("INSERT INTO simba_mutex VALUES ('{}', 0, 0, 0, '', 0)", mutex));
     } catch (const std::runtime_error&) {  // it exists
     }
-    return console_.affected(fmt::format(
-               "UPDATE simba_mutex SET acquired_at = {0}, ttl_at = {0} + {1}, transition_at = {0} "
-               "+ "
-               "{1} + {2}, owner_id = '{3}', version = version + 1 WHERE mutex = '{4}' AND "
-               "((transition_at < {0}) OR (owner_id = '{3}' AND transition_at > {0}))",
-               now, ttl, transition, id_, mutex)) == 1;
+    console_.run("START TRANSACTION");
+    console_.run(fmt::format(
+        "UPDATE simba_mutex SET acquired_at = {0}, ttl_at = {0} + {1}, transition_at = {0} + {1} + "
+        "{2}, owner_id = '{3}', version = version + 1 WHERE mutex = '{4}' AND ((transition_at < "
+        "{0}) OR (owner_id = '{3}' AND transition_at > {0}))",
+        now, ttl, transition, id_, mutex));
+    return console_.value(
+               fmt::format("SELECT owner_id FROM simba_mutex WHERE mutex = '{}'", mutex)) == id_;
   }
+
+  void commit() { console_.run("COMMIT"); }
 
   bool release(const std::string& mutex) {
     return console_.affected(fmt::format(
@@ -91,6 +106,24 @@ TEST_F(MySqlBesideJvm, EachTakesOverWhenTheLeaseOfTheOtherIsOver) {
   console.run("UPDATE simba_mutex SET ttl_at = 1, transition_at = 2");
   EXPECT_TRUE(jvm.acquire("m"));
   EXPECT_EQ(change(*session, Change::guard, ask("m", "me")).owner_id, "0:1@10.0.0.1");
+}
+
+// One that waits, and hangs before its COMMIT, keeps the owner from renewing. So the owner steps
+// down in time, as it does while it is cut off; nobody else gets in, either.
+TEST_F(MySqlBesideJvm, OneThatHangsBeforeItsCommitKeepsOursFromRenewing) {
+  ASSERT_EQ(acquire("m", "me").owner_id, "me");
+  auto limited = options;
+  limited.sql.statement_timeout = 1s;
+  Client other{limited, log};
+  const auto owner = other.connect();
+  ASSERT_FALSE(jvm.begin_acquire("m"));
+
+  const Error error =
+      error_of([&] { owner->change(Change::guard, std::vector{ask("m", "me")}, soon()); });
+  EXPECT_TRUE(error.is_transient()) << error.what();
+
+  jvm.commit();
+  EXPECT_EQ(change(*owner, Change::guard, ask("m", "me")).owner_id, "me");
 }
 
 TEST_F(MySqlBesideJvm, IdsThatTheCollationTakesForEachOtherAreNotTheSameOwner) {
