@@ -15,7 +15,6 @@ namespace {
 
 constexpr milliseconds ttl = 600ms;
 constexpr milliseconds jvm_lease = 1'000ms;
-constexpr milliseconds margin = 50ms;
 
 /// Put before each script: as the JVM library has it, what is declared is only a hash tag.
 constexpr const char* names = R"(
@@ -52,10 +51,8 @@ return { '', 0 })";
 
 }  // namespace
 
-JvmLike::JvmLike(World& world, Server& server, Network& network, std::string name,
-                 std::string mutex)
+JvmLike::JvmLike(World& world, Network& network, std::string name, std::string mutex)
     : world_{world},
-      server_{server},
       host_{std::make_shared<Host>()},
       open_{network.opener(host_)},
       settings_{network.settings},
@@ -65,14 +62,12 @@ JvmLike::JvmLike(World& world, Server& server, Network& network, std::string nam
   host_->runtime = make_process_runtime(host_->actor, 0, make_null_logger());
 }
 
-bool JvmLike::is_owner() const { return running_ && now() < owned_until_; }
-
 void JvmLike::start() {
   id_ = host_->name + "-" + std::to_string(++lives_);
   world_.note(id_ + " starts");
   running_ = true;
   running_since_ = world_.now();
-  owned_until_ = LocalTime::min();
+  owner_ = false;
   listen();
 }
 
@@ -82,7 +77,7 @@ void JvmLike::stop() {
   ++planned_;
   asking_ = false;
   told_ = false;
-  owned_until_ = LocalTime::min();
+  owner_ = false;
   evaluate(release, [](const Reply*) {});
   if (messages_) messages_->close();
   messages_.reset();
@@ -113,16 +108,14 @@ void JvmLike::ask() {
   told_ = asking_;
   if (std::exchange(asking_, true)) return;
   const bool renewal = is_owner();
-  evaluate(renewal ? guard : acquire, [weak = weak_from_this(), sent = now(), life = server_.life(),
-                                       renewal, lives = lives_](const Reply* reply) {
-    const auto self = weak.lock();
-    if (self && self->running_ && self->lives_ == lives) {
-      self->answered(sent, life, renewal, reply);
-    }
-  });
+  evaluate(renewal ? guard : acquire,
+           [weak = weak_from_this(), renewal, lives = lives_](const Reply* reply) {
+             const auto self = weak.lock();
+             if (self && self->running_ && self->lives_ == lives) self->answered(renewal, reply);
+           });
 }
 
-void JvmLike::answered(LocalTime sent, std::uint64_t life, bool renewal, const Reply* reply) {
+void JvmLike::answered(bool renewal, const Reply* reply) {
   asking_ = false;
   if (reply == nullptr || !reply->is(Reply::Type::array)) {
     later(30ms, &JvmLike::ask);
@@ -130,12 +123,11 @@ void JvmLike::answered(LocalTime sent, std::uint64_t life, bool renewal, const R
   }
   const milliseconds left{reply->elements.at(1).integer};
   if (reply->elements.at(0).text == id_) {
-    owned_until_ = sent + left - left / 1'000 - margin;
-    if (!renewal) life_ = life == server_.life() ? life : unsure;
+    owner_ = true;
     later(ttl / 2, &JvmLike::ask);
     return;
   }
-  owned_until_ = LocalTime::min();
+  owner_ = false;
   const bool at_once = renewal || std::exchange(told_, false);
   later(at_once ? 0ms : left + world_.between(-20ms, 100ms), &JvmLike::ask);
 }

@@ -10,23 +10,27 @@
 
 namespace simba::redis::rules {
 
-/// A contender that follows the JVM library's protocol to the letter and knows nothing of ours. It
-/// counts its lease from before it asked, so it is to be believed.
+/// A contender that follows the JVM library's protocol to the letter and knows nothing of ours.
+/// Like that library's it counts no time: it considers itself the owner until a renewal says
+/// otherwise. So what it says of itself proves nothing; who owns the mutex is for the server to
+/// say.
 class JvmLike final : public simba::rules::Stranger, public std::enable_shared_from_this<JvmLike> {
  public:
-  JvmLike(World& world, Server& server, Network& network, std::string name, std::string mutex);
+  JvmLike(World& world, Network& network, std::string name, std::string mutex);
 
   void start() override;
   void stop() override;
   bool running() const noexcept override { return running_; }
   LocalTime running_since() const noexcept { return running_ ? running_since_ : never; }
 
-  bool is_owner() const;
-  /// Of the server's memory that made it the owner; `unsure` where it was lost just then.
-  std::uint64_t life() const noexcept { return life_; }
-  static constexpr std::uint64_t unsure = ~std::uint64_t{0};
+  /// By its own account.
+  bool is_owner() const noexcept { return running_ && owner_; }
 
   const std::string& id() const noexcept { return id_; }
+
+  /// Whether an id is one of its lives.
+  bool has_been(const std::string& id) const { return id.starts_with(host_->name + "-"); }
+
   const std::string& mutex() const noexcept { return mutex_; }
   Host& host() const noexcept override { return *host_; }
 
@@ -35,13 +39,11 @@ class JvmLike final : public simba::rules::Stranger, public std::enable_shared_f
 
   void listen();
   void ask();
-  void answered(LocalTime sent, std::uint64_t life, bool renewal, const Reply* reply);
+  void answered(bool renewal, const Reply* reply);
   void evaluate(const char* script, Handler handler);
   void later(std::chrono::nanoseconds delay, void (JvmLike::*what)());
-  LocalTime now() const { return host_->runtime->clock->now(); }
 
   World& world_;
-  Server& server_;
   const std::shared_ptr<Host> host_;
   const OpenConnection open_;
   const std::shared_ptr<const ConnectionSettings> settings_;
@@ -53,8 +55,7 @@ class JvmLike final : public simba::rules::Stranger, public std::enable_shared_f
   bool asking_ = false;
   bool told_ = false;          // to try, while it asked already
   std::uint64_t planned_ = 0;  // the newest plan to ask: others are void
-  LocalTime owned_until_ = LocalTime::min();
-  std::uint64_t life_ = 0;
+  bool owner_ = false;
   std::shared_ptr<Connection> commands_;
   std::shared_ptr<Connection> messages_;
 };

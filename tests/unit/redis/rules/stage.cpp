@@ -42,7 +42,7 @@ std::unique_ptr<Process> Stage::make_process(const std::string& name, int drift_
 }
 
 std::shared_ptr<simba::rules::Stranger> Stage::make_stranger(const std::string& mutex) {
-  auto jvm = std::make_shared<JvmLike>(world, server, network, "jvm", mutex);
+  auto jvm = std::make_shared<JvmLike>(world, network, "jvm", mutex);
   jvm_ = jvm.get();
   return jvm;
 }
@@ -59,7 +59,7 @@ std::set<std::string> Stage::living() const {
 
 void Stage::tidy() {
   std::set<std::string> present = living();
-  if (jvm_ != nullptr && !jvm_->is_owner()) present.insert(jvm_->id());
+  if (jvm_ != nullptr && owner_of(jvm_->mutex()) != jvm_->id()) present.insert(jvm_->id());
   for (const std::string& mutex : mutexes) {
     const std::string queue = lock_name(mutex) + ":contender";
     for (const std::string& name : server.database().members(queue)) {
@@ -90,21 +90,25 @@ void Stage::check_mutex(const std::string& mutex) {
     }
     if (!member.stays_out) waited_since = std::min(waited_since, member.running_since);
   });
+  if (!owners.empty()) watched.owned_at = world.now();
   if (jvm_ != nullptr && jvm_->mutex() == mutex) {
-    if (jvm_->is_owner()) owners[jvm_->life()].push_back(jvm_->id());
+    // It may believe to own what it has lost. What the server has given it nobody of ours may own,
+    // whether it knows of that or not.
+    const std::string owner = owner_of(mutex);
+    if (jvm_->has_been(owner)) owners[server.life()].push_back(owner);
+    if (jvm_->is_owner() && owner == jvm_->id()) watched.owned_at = world.now();
     waited_since = std::min(waited_since, jvm_->running_since());
   }
-  if (!owners.empty()) watched.owned_at = world.now();
   // Who owned it when the memory was lost may believe so for one lease.
   if (server.life_began() + believed_for <= world.now()) {
     Words all;
     for (const auto& [life, names] : std::exchange(owners, {})) {
-      if (life != JvmLike::unsure) all.insert(all.end(), names.begin(), names.end());
+      all.insert(all.end(), names.begin(), names.end());
     }
     owners[server.life()] = std::move(all);
   }
   for (const auto& [life, names] : owners) {
-    if (life == JvmLike::unsure || names.size() < 2) continue;
+    if (names.size() < 2) continue;
     fail(Fault::two_owners, fmt::format("two owners of {}: {}", mutex, fmt::join(names, ", ")));
   }
   if (const auto span = unowned_too_long(watched.owned_at, waited_since)) {
