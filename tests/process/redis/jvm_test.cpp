@@ -312,6 +312,8 @@ TEST_F(RedisBesideJvm, ItsQueueDoesNotExpireWhileItWaits) {
   let_wait(jvm);
 
   EXPECT_EQ(console.value({"PTTL", queue_key(mutex)}), "-1");
+  one.close();
+  EXPECT_TRUE(is_ready(acquired, promptly));
 }
 
 TEST_F(RedisBesideJvm, WhoHasWaitedLongestIsNextOnEitherSide) {
