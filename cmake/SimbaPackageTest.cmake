@@ -46,6 +46,7 @@ endfunction()
 simba_add_package_test(an_installed_simba_can_be_found_and_used)
 simba_add_package_test(pkg_config_leads_to_the_archives)
 simba_add_package_test(shared_parts_show_namespace_simba_alone)
+simba_add_package_test(public_headers_compile_without_warnings)
 simba_add_package_test(a_store_that_is_off_needs_nothing)
 simba_add_package_test(simba_can_be_a_part_of_another_build)
 simba_add_package_test(debian_packages_can_be_used)
@@ -54,4 +55,5 @@ simba_add_package_test(optimized_builds_are_hardened)
 set_tests_properties(package.an_installed_simba_can_be_found_and_used PROPERTIES
   FIXTURES_SETUP package.installed)
 set_tests_properties(package.pkg_config_leads_to_the_archives
-  package.shared_parts_show_namespace_simba_alone PROPERTIES FIXTURES_REQUIRED package.installed)
+  package.shared_parts_show_namespace_simba_alone
+  package.public_headers_compile_without_warnings PROPERTIES FIXTURES_REQUIRED package.installed)
