@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "config/stores/stores.hpp"
 #include "simba/core/error.hpp"

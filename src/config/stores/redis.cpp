@@ -1,6 +1,7 @@
 #include <limits>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "config/keys/common_keys.hpp"
 #include "config/messages.hpp"
