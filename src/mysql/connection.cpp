@@ -7,6 +7,7 @@
 #include <csignal>
 #include <cstddef>
 #include <cstdint>
+#include <cstdio>
 #include <ctime>
 #include <fcntl.h>
 #include <linux/sockios.h>
@@ -25,8 +26,112 @@
 #include "mysql/greeting.hpp"
 #include "simba/core/error.hpp"
 
+// Whether the client library, by itself, checks the name for some hosts only, and never the chain
+// alone: since 3.4. It then leaves the judgement to us.
+#define SIMBA_MYSQL_JUDGES_CERTIFICATES (MARIADB_PACKAGE_VERSION_ID >= 30400)
+#if SIMBA_MYSQL_JUDGES_CERTIFICATES
+#include <openssl/ssl.h>
+#include <openssl/x509v3.h>
+#endif
+
 namespace simba::mysql {
 namespace {
+
+// ---- whose certificate it is ------------------------------------------------------------------
+
+/// What the library needs to know of the connection that it makes on this thread: its callback
+/// tells only of the TLS session.
+struct Handshake {
+  st_mysql& mysql;
+  const MySqlOptions& options;
+};
+thread_local const Handshake* current_handshake = nullptr;
+
+class HandshakeScope {
+ public:
+  HandshakeScope(st_mysql& mysql, const MySqlOptions& options) : handshake_{mysql, options} {
+    current_handshake = &handshake_;
+  }
+  ~HandshakeScope() { current_handshake = nullptr; }
+  HandshakeScope(const HandshakeScope&) = delete;
+  HandshakeScope& operator=(const HandshakeScope&) = delete;
+
+ private:
+  const Handshake handshake_;
+};
+
+#if SIMBA_MYSQL_JUDGES_CERTIFICATES
+
+/// How the library's MARIADB_TLS begins; its header cannot be included, as it needs one that is not
+/// installed.
+struct TlsSession {
+  void* data;
+  const void* transport;
+  SSL* ssl;
+};
+
+bool names(X509& certificate, const std::string& host) noexcept {
+  const int as_address = ::X509_check_ip_asc(&certificate, host.c_str(), 0);
+  if (as_address != -2) return as_address == 1;  // -2: it is no address
+  return ::X509_check_host(&certificate, host.c_str(), host.size(), 0, nullptr) == 1;
+}
+
+/// Why a server must not be logged in to, or nullptr.
+const char* problem_of(const TlsSession& session, const Handshake& handshake) noexcept {
+  if (session.transport != handshake.mysql.net.pvio || session.ssl == nullptr) {
+    return "the certificate cannot be read with this version of the client library";
+  }
+  if (const long result = ::SSL_get_verify_result(session.ssl); result != X509_V_OK) {
+    return ::X509_verify_cert_error_string(result);
+  }
+  if (handshake.mysql.net.tls_verify_status != 0) return "the certificate was not accepted";
+  X509* const certificate = ::SSL_get_peer_certificate(session.ssl);
+  if (certificate == nullptr) return "the server has no certificate";
+  const bool named =
+      handshake.options.tls.mode != TlsMode::verify || names(*certificate, handshake.options.host);
+  ::X509_free(certificate);
+  return named ? nullptr : "the certificate does not have the host name";
+}
+
+/// Called by the library before anything but the greeting was answered; not 0 refuses the server.
+int judge_certificate(const void* session, unsigned /*wanted*/) noexcept {
+  if (current_handshake == nullptr) return 1;
+  const char* problem = problem_of(*static_cast<const TlsSession*>(session), *current_handshake);
+  if (problem == nullptr) return 0;
+  auto& net = current_handshake->mysql.net;
+  // Else a host that it takes for local is forgiven.
+  net.tls_verify_status |= MARIADB_TLS_VERIFY_ERROR;
+  net.last_errno = tls_failed;
+  std::snprintf(static_cast<char*>(net.last_error), sizeof net.last_error,
+                "TLS/SSL error: certificate verify failed: %s", problem);
+  return 1;
+}
+
+#endif
+
+/// Lets the library verify what the mode says. Throws Error `unsupported` where it could not.
+void configure_verification(st_mysql& mysql, TlsMode mode) {
+  bool verifies = mode == TlsMode::verify;
+#if SIMBA_MYSQL_JUDGES_CERTIFICATES
+  verifies = verifies || mode == TlsMode::verify_ca;
+  if (verifies && ::mysql_optionsv(&mysql, MARIADB_OPT_TLS_VERIFICATION_CALLBACK,
+                                   reinterpret_cast<const void*>(&judge_certificate)) != 0) {
+    throw Error{ErrorKind::unsupported,
+                "this version of MariaDB Connector/C cannot check a server's certificate as "
+                "tls.mode says; use 3.3, or a later 3.4"};
+  }
+#else
+  // To the loader a later one is the same library.
+  if ((verifies || mode == TlsMode::verify_ca) && ::mysql_get_client_version() >= 30400) {
+    throw Error{ErrorKind::unsupported,
+                "this program was built with MariaDB Connector/C 3.3 and runs with a later one, "
+                "which checks certificates differently; build Simba again"};
+  }
+#endif
+  // Said in every mode: since 3.4 the default is yes.
+  const my_bool value = verifies ? 1 : 0;
+  ::mysql_optionsv(&mysql, MYSQL_OPT_SSL_VERIFY_SERVER_CERT, &value);
+}
 
 // ---- options of the library -------------------------------------------------------------------
 
@@ -59,6 +164,7 @@ unsigned seconds_for_one_address(std::chrono::milliseconds connect_timeout) {
 }
 
 void configure_tls(st_mysql& mysql, const TlsOptions& tls) {
+  configure_verification(mysql, tls.mode);
   if (!uses_tls(tls.mode)) return;
   const my_bool yes = 1;
   ::mysql_optionsv(&mysql, MYSQL_OPT_SSL_ENFORCE, &yes);
@@ -70,9 +176,6 @@ void configure_tls(st_mysql& mysql, const TlsOptions& tls) {
                   fmt::format("cannot read CA file {}; check tls.ca_file", file)};
     }
     ::mysql_optionsv(&mysql, MYSQL_OPT_SSL_CA, file);
-  }
-  if (tls.mode == TlsMode::verify) {
-    ::mysql_optionsv(&mysql, MYSQL_OPT_SSL_VERIFY_SERVER_CERT, &yes);
   }
   if (!tls.certificate_file.empty()) {
     ::mysql_optionsv(&mysql, MYSQL_OPT_SSL_CERT, tls.certificate_file.c_str());
@@ -219,6 +322,7 @@ void Connection::begin_connect() {
     const unsigned tcp = MYSQL_PROTOCOL_TCP;
     ::mysql_optionsv(mysql_, MYSQL_OPT_PROTOCOL, &tcp);
   }
+  const HandshakeScope handshake{*mysql_, options};
   advance(::mysql_real_connect_start(
       &connect_answer_, mysql_, local ? nullptr : options.host.c_str(), options.user.c_str(),
       options.password.reveal().c_str(), options.database.c_str(), local ? 0U : options.port,
@@ -312,8 +416,10 @@ void Connection::refuse_connect() {
 
 int Connection::resume(int ready) {
   switch (operation_) {
-    case Operation::connect:
+    case Operation::connect: {
+      const HandshakeScope handshake{*mysql_, settings_.options};
       return ::mysql_real_connect_cont(&connect_answer_, mysql_, ready);
+    }
     case Operation::query:
       return ::mysql_real_query_cont(&answer_, mysql_, ready);
     case Operation::fetch:

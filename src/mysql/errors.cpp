@@ -44,7 +44,7 @@ Error client_error(const Settings& settings, const Refusal& refusal, Phase phase
                  fmt::format("connection to MySQL at {} lost: {}", settings.place, shown(refusal))};
   }
   switch (refusal.code) {
-    case 2026:
+    case tls_failed:
       if (!is_tls_setting(refusal.message)) break;
       return Error{
           ErrorKind::configuration,
@@ -106,6 +106,8 @@ Meaning meaning_of(const Settings& settings, const Refusal& refusal) {
       return {ErrorKind::authentication,
               "check user and password, that the account may connect from this host, and whether "
               "the server requires TLS"};
+    case 3159:
+      return {ErrorKind::authentication, "the server requires TLS; set tls.mode"};
     case 1130:  // host not allowed
       return {ErrorKind::authentication, "create an account that may connect from this host"};
     case 1044:  // database

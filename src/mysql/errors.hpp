@@ -23,6 +23,7 @@ enum class Phase {
 
 /// The numbers that more than the messages depend on; the first two are our own, among those of the
 /// client library.
+inline constexpr unsigned tls_failed = 2026;
 inline constexpr unsigned tls_not_offered = 2998;
 inline constexpr unsigned answer_too_large = 2997;
 inline constexpr unsigned table_missing = 1146;

@@ -78,8 +78,12 @@ class MariaDb final : public MySqlFamily {
 
  protected:
   std::vector<std::string> basic_command(const Home& home) const override {
-    return {program().string(), "--no-defaults", "--datadir=" + home.data().string(),
-            "--innodb-log-file-size=16M"};
+    std::vector<std::string> words{program().string(), "--no-defaults",
+                                   "--datadir=" + home.data().string(),
+                                   "--innodb-log-file-size=16M"};
+    // Since 11.4 it offers TLS with a certificate that it makes itself.
+    if (!home.tls) words.emplace_back("--skip-ssl");
+    return words;
   }
 
  private:

@@ -27,6 +27,7 @@ TEST(MySqlErrors, TellWhatToDoAboutThem) {
   EXPECT_EQ(kind(1045, Phase::connecting), ErrorKind::authentication);
   EXPECT_EQ(kind(1698, Phase::connecting), ErrorKind::authentication);
   EXPECT_EQ(kind(2059, Phase::connecting), ErrorKind::authentication);
+  EXPECT_EQ(kind(3159, Phase::connecting), ErrorKind::authentication);
   EXPECT_EQ(kind(1044, Phase::connecting), ErrorKind::permission);
   EXPECT_EQ(kind(1142), ErrorKind::permission);
   EXPECT_EQ(kind(1049, Phase::connecting), ErrorKind::configuration);
