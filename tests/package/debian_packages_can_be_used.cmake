@@ -16,6 +16,11 @@ foreach(package IN LISTS packages)
   if(NOT found STREQUAL version)
     message(FATAL_ERROR "${name} has version ${found}, not ${version}")
   endif()
+  foreach(file IN ITEMS copyright changelog.gz)
+    if(NOT EXISTS "${folder}/root/usr/share/doc/${name}/${file}")
+      message(FATAL_ERROR "${name} lacks its ${file}")
+    endif()
+  endforeach()
 endforeach()
 
 if(has_command)
@@ -25,7 +30,7 @@ if(has_command)
     message(FATAL_ERROR "simba --version prints: ${text}")
   endif()
   run("${command}" run -b "sqlite:${folder}/simba.db" -m package-test -- true)
-  foreach(file IN ITEMS man/man1/simba.1 bash-completion/completions/simba
+  foreach(file IN ITEMS man/man1/simba.1.gz bash-completion/completions/simba
       zsh/site-functions/_simba simba/schema/sqlite.sql)
     if(NOT EXISTS "${folder}/root/usr/share/${file}")
       message(FATAL_ERROR "the packages lack /usr/share/${file}")
@@ -43,3 +48,17 @@ endif()
 set(root "${folder}/root/usr")
 set(test "${test}-consumer")
 run_with_pkg_config("${root}" simba-memory SOURCE main.cpp PKG_CONFIG ${kind})
+
+# Accepted: that the maintainer has no address outside of this host; and of a build for tests, that
+# nothing is compressed or hardened and, as its prefix is not /usr, that pkg-config's files are not in a
+# folder of the architecture.
+set(accepted bogus-mail-host bogus-mail-host-in-debian-changelog uses-no-compression-for-data-tarball
+  hardening-no-bindnow hardening-no-pie hardening-no-fortify-functions
+  pkg-config-unavailable-for-cross-compilation)
+find_program(lintian lintian)
+if(lintian)
+  list(JOIN accepted "," accepted)
+  run("${lintian}" --allow-root --fail-on error,warning --suppress-tags ${accepted} ${packages})
+else()
+  message(STATUS "skipped: there is no lintian")
+endif()

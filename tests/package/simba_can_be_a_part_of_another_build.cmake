@@ -4,5 +4,7 @@ run("${CMAKE_COMMAND}" -S "${sources}/embedded" -B "${folder}" -G "${generator}"
   # In few large files, which takes a quarter of the time.
   -D CMAKE_UNITY_BUILD=ON -D CMAKE_UNITY_BUILD_BATCH_SIZE=12
   -D "CMAKE_CXX_FLAGS=-O0" -D "simba_dir=${source_dir}")
-run("${CMAKE_COMMAND}" --build "${folder}" --target consumer)
-run("${folder}/consumer")
+foreach(target IN ITEMS consumer store_consumer all_consumer)
+  run("${CMAKE_COMMAND}" --build "${folder}" --target ${target})
+  run("${folder}/${target}")
+endforeach()

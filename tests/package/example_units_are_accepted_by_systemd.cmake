@@ -1,0 +1,36 @@
+find_program(systemd_analyze systemd-analyze)
+if(NOT systemd_analyze OR NOT has_command)
+  message(STATUS "skipped: there is no systemd-analyze, or no command")
+  return()
+endif()
+fresh_folder(folder)
+# Prints what is wrong with units, nothing if all is well.
+function(verify result)
+  execute_process(COMMAND "${systemd_analyze}" verify --man=no --recursive-errors=no ${ARGN}
+    OUTPUT_VARIABLE text ERROR_VARIABLE text)
+  set(${result} "${text}" PARENT_SCOPE)
+endfunction()
+
+file(GLOB units "${source_dir}/examples/systemd/*.service")
+if(NOT units)
+  message(FATAL_ERROR "there are no units in examples/systemd")
+endif()
+foreach(unit IN LISTS units)
+  get_filename_component(name "${unit}" NAME)
+  file(READ "${unit}" text)
+  # It looks for the programs: ours is here, the application is the reader's.
+  string(REPLACE "/usr/bin/simba" "${command}" text "${text}")
+  string(REGEX REPLACE "/usr/local/bin/[a-z]+" "/bin/true" text "${text}")
+  file(WRITE "${folder}/${name}" "${text}")
+  verify(problems "${folder}/${name}")
+  if(problems)
+    message(FATAL_ERROR "systemd does not accept examples/systemd/${name}:\n${problems}")
+  endif()
+endforeach()
+
+# What it must find.
+file(WRITE "${folder}/wrong.service" "[Service]\nExecStart=/bin/true\nKilMode=mixed\n")
+verify(problems "${folder}/wrong.service")
+if(NOT problems MATCHES "KilMode")
+  message(FATAL_ERROR "systemd-analyze does not find a wrong key; it prints: ${problems}")
+endif()
