@@ -23,8 +23,8 @@ git ls-files -z --cached --others --exclude-standard --deduplicate |
     --transform='s|^|simba/|S' --file="$work/tree.tar" 2>/dev/null
 printf -v command '%q ' "$@"
 
-# What mmdebstrap calls in its namespaces, with the root as its argument. The test servers live in
-# /dev/shm, which is a plain folder there.
+# What mmdebstrap calls in its namespaces, with the root as its argument; by bash, whose quoting of
+# newlines "sh" does not read. The test servers live in /dev/shm, which is a plain folder there.
 cat >"$work/hook" <<END
 mount -t tmpfs -o mode=1777 tmpfs "\$1/dev/shm"
 status=0
@@ -36,4 +36,4 @@ END
 # The Release file of sid may be past its date on a mirror that is behind.
 TMPDIR=$work mmdebstrap --quiet --mode=unshare --variant=minbase --format=null --include=ca-certificates,git,make \
   --aptopt='Acquire::Check-Valid-Until "false"' --aptopt='Acquire::Retries "3"' \
-  --customize-hook="tar-in $work/tree.tar /" --customize-hook="sh $work/hook \"\$1\"" "$suite" -
+  --customize-hook="tar-in $work/tree.tar /" --customize-hook="bash $work/hook \"\$1\"" "$suite" -
