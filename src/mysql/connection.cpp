@@ -72,7 +72,7 @@ struct TlsSession {
 
 bool names(X509& certificate, const std::string& host) noexcept {
   const int as_address = ::X509_check_ip_asc(&certificate, host.c_str(), 0);
-  if (as_address != -2) return as_address == 1;  // -2: it is no address
+  if (as_address != -2) return as_address == 1;  // -2: it is not an address
   return ::X509_check_host(&certificate, host.c_str(), host.size(), 0, nullptr) == 1;
 }
 
