@@ -51,7 +51,6 @@ simba_add_package_test(a_store_that_is_off_needs_nothing)
 simba_add_package_test(simba_can_be_a_part_of_another_build)
 simba_add_package_test(simba_can_be_fetched_by_another_build)
 simba_add_package_test(debian_packages_can_be_used)
-simba_add_package_test(example_units_are_accepted_by_systemd)
 simba_add_package_test(optimized_builds_are_hardened)
 # They use what this one installs.
 set_tests_properties(package.an_installed_simba_can_be_found_and_used PROPERTIES
