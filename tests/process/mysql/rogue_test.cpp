@@ -133,15 +133,17 @@ TEST_P(MySqlEndless, AnswersCostNeitherMemoryNorTime) {
   EXPECT_LT(most, before + (384U << 20U)) << "128 MiB, and what the library copies";
 }
 
+std::string name_of(const ::testing::TestParamInfo<RogueServer::Endless>& endless) {
+  constexpr std::array names{"LogIn", "Columns", "Rows", "Row", "Results"};
+  return names.at(static_cast<std::size_t>(endless.param));
+}
+
 INSTANTIATE_TEST_SUITE_P(Of, MySqlEndless,
                          ::testing::Values(RogueServer::Endless::log_in,
                                            RogueServer::Endless::columns,
                                            RogueServer::Endless::rows, RogueServer::Endless::row,
                                            RogueServer::Endless::results),
-                         [](const auto& endless) {
-                           constexpr std::array names{"LogIn", "Columns", "Rows", "Row", "Results"};
-                           return std::string{names.at(static_cast<std::size_t>(endless.param))};
-                         });
+                         name_of);
 
 }  // namespace
 }  // namespace simba::mysql::test
