@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Runs ctest; a test that fails is run once more, alone. Usage: scripts/test.sh <options of ctest>
 # A test that then passes has failed for lack of time on a busy machine, and is only named at the
-# end: "failed once, passed alone". More than two of these fail the run all the same.
+# end: "failed once, passed alone". More than two of these fail the run all the same; of a suite,
+# each of its tests counts.
 # A test that prints SAFETY-VIOLATION has seen a broken rule of safety (two owners, a token that
 # does not grow, a lost update, a callback after stop). It gets no second chance.
 # The last line is always "N passed, N failed"; skipped tests count as passed, as for ctest. What ctest
@@ -76,6 +77,25 @@ mapfile -t unsafe < <(
     }' "$work/log"
 )
 
+# How many tests of GoogleTest failed in each entry that did, before its name.
+mapfile -t several < <(
+  awk '
+    /^ *[0-9]+\/[0-9]+ Test +#[0-9]+: / { sub(/^[^#]*#/, ""); number = $0 + 0 }
+    /^\[  FAILED  \] .* \([0-9]+ ms\)$/ { ++count[number] }
+    /^The following tests FAILED:/ { listed = 1 }
+    listed && ($1 + 0 in count) && $2 == "-" {
+      cases = count[$1 + 0]
+      sub(/^[[:space:]]*[0-9]+ - /, ""); sub(/ \([^()]*\)[^()]*$/, ""); print cases, $0
+    }' "$work/log"
+)
+
+# tests_failed_in <entry>: at least one, for the entry itself may be the test.
+tests_failed_in() {
+  local line
+  for line in "${several[@]}"; do [ "${line#* }" != "$1" ] || { echo "${line%% *}"; return; }; done
+  echo 1
+}
+
 is_unsafe() {
   local name
   for name in "${unsafe[@]}"; do [ "$name" != "$1" ] || return 0; done
@@ -83,13 +103,16 @@ is_unsafe() {
 }
 
 flaky=()
+flaky_tests=0
 if [ ${#failed[@]} -le $most_again ]; then
   for name in "${failed[@]}"; do
     is_unsafe "$name" && continue
     echo "== once more, alone: $name"
     pattern=$(sed 's/[][\\.^$*+?|()]/\\&/g' <<<"$name")
-    run_ctest "$work/again" '^[0-9]+% tests passed, ' "$@" --parallel 1 -R "^$pattern\$" &&
+    if run_ctest "$work/again" '^[0-9]+% tests passed, ' "$@" --parallel 1 -R "^$pattern\$"; then
       flaky+=("$name")
+      flaky_tests=$((flaky_tests + $(tests_failed_in "$name")))
+    fi
     ! grep -qF "$safety" "$work/again" || unsafe+=("$name")
   done
 fi
@@ -97,8 +120,8 @@ fi
 echo
 [ ${#unsafe[@]} -eq 0 ] || printf '%s: %s\n' "$safety" "${unsafe[@]}"
 [ ${#flaky[@]} -eq 0 ] || printf 'failed once, passed alone: %s\n' "${flaky[@]}"
-if [ ${#flaky[@]} -gt $most_flaky ]; then
-  echo "test: ${#flaky[@]} tests failed once; more than $most_flaky are too many"
+if [ $flaky_tests -gt $most_flaky ]; then
+  echo "test: $flaky_tests tests failed once; more than $most_flaky are too many"
 else
   failures=$((failures - ${#flaky[@]}))
 fi

@@ -107,6 +107,20 @@ MoreThanTwoThatFailOnceFail() {
   ends_with '1 passed, 3 failed'
 }
 
+EachTestOfASuiteCounts() {
+  add Good 'exit 0'
+  local failed='[  FAILED  ] Suite' lines=()
+  for i in 1 2 3; do lines+=("echo '$failed.Test$i (7 ms)'"); done
+  add Suite "$(printf '%s\n' "${lines[@]}")
+[ \"\$run\" -gt 1 ]"
+  run
+  code_is 1
+  runs_are 2 2
+  says 'failed once, passed alone: Suite'
+  says '3 tests failed once'
+  ends_with '1 passed, 1 failed'
+}
+
 OptionsOfTheFirstRunDoNotWidenTheSecond() {
   add Some.One 'exit 0'
   add Some.Two '[ "$run" -gt 1 ]'
