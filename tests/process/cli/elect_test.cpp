@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "process/cli/fixture.hpp"
+#include "support/safety.hpp"
 
 namespace simba {
 namespace {
@@ -138,8 +139,10 @@ TEST_F(CliElect, TheLastHookMayTakeLongerThanTheLeaseAndNobodyLeadsMeanwhile) {
   ASSERT_TRUE(second.says("following: mutex \"m\" is owned by first"));
   first.signal(SIGTERM);
   EXPECT_EQ(first.wait(), 0) << first.err();
-  EXPECT_TRUE(has_written("started"));
-  EXPECT_EQ(support::content_of(diary), "stopped\nstarted\n") << first.err();
+  ASSERT_TRUE(has_written("started"));
+  EXPECT_EQ(support::content_of(diary), "stopped\nstarted\n")
+      << support::safety_violation << "the next one led before the last hook ended; "
+      << first.err();
 }
 
 TEST_F(CliElect, WhenTheLastHookFailsTheMutexIsNotGivenBack) {

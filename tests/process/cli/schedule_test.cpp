@@ -9,6 +9,7 @@
 
 #include "process/cli/fixture.hpp"
 #include "support/location.hpp"
+#include "support/safety.hpp"
 
 namespace simba {
 namespace {
@@ -107,9 +108,10 @@ TEST_F(CliSchedule, TheCommandMayTakeLongerThanTheLeaseToTidyUpAndNobodyElseRuns
   CliProgram second{schedule("echo next >>" + diary, with_short_lease())};
   first.signal(SIGTERM);
   EXPECT_EQ(first.wait(), 0) << first.err();
-  EXPECT_TRUE(support::eventually(
+  ASSERT_TRUE(support::eventually(
       [&] { return support::content_of(diary).find("next") != std::string::npos; }));
-  EXPECT_THAT(support::content_of(diary), testing::StartsWith("tidy\nnext\n")) << first.err();
+  EXPECT_THAT(support::content_of(diary), testing::StartsWith("tidy\nnext\n"))
+      << support::safety_violation << "the next one ran before the last had ended; " << first.err();
 }
 
 TEST_F(CliSchedule, WhenTheCommandHasToBeKilledAnotherRunsItOnlyOnceTheLeaseHasRunOut) {

@@ -5,6 +5,7 @@
 
 #include "process/mysql/console.hpp"
 #include "simba/testkit/capturing_logger.hpp"
+#include "support/safety.hpp"
 
 namespace simba::mysql::test {
 namespace {
@@ -91,8 +92,8 @@ TEST_F(MySqlBesideJvm, EachExcludesTheOther) {
   const Row mine = acquire("m", "me");
   EXPECT_EQ(mine.owner_id, "me");
   EXPECT_EQ(mine.version, 4U);
-  EXPECT_FALSE(jvm.acquire("m"));
-  EXPECT_FALSE(jvm.release("m"));
+  EXPECT_FALSE(jvm.acquire("m")) << support::safety_violation;
+  EXPECT_FALSE(jvm.release("m")) << support::safety_violation;
   EXPECT_EQ(change(*session, Change::guard, ask("m", "me")).version, 5U);
   change(*session, Change::release, ask("m", "me"));
   EXPECT_TRUE(jvm.acquire("m"));

@@ -6,6 +6,7 @@
 #include "process/mysql/console.hpp"
 #include "simba/locker/simba_locker.hpp"
 #include "simba/testkit/recording_contender.hpp"
+#include "simba/testkit/served_time.hpp"
 #include "support/patience.hpp"
 #include "support/servers.hpp"
 
@@ -109,9 +110,8 @@ TEST(MySqlWaiting, AReleaseByAnotherProcessIsNoticedAtTheNextLook) {
         fmt::format("UPDATE simba_mutex SET acquired_at=0,ttl_at=0,transition_at=0,"
                     "owner_id='',version=version+1 WHERE mutex='waited-{}'",
                     i));
-    const LocalTime released = sql::real_now();
-    ASSERT_TRUE(support::eventually([&] { return waiters.owns(i); }));
-    spans.push_back(sql::real_now() - released);
+    spans.push_back(testkit::ServedTime::taken_by(
+        [&] { ASSERT_TRUE(support::eventually([&] { return waiters.owns(i); })); }));
   }
   std::sort(spans.begin(), spans.end());
   EXPECT_LT(spans[2], support::scaled(200ms));

@@ -14,6 +14,7 @@
 #include "support/fault_proxy.hpp"
 #include "support/grows.hpp"
 #include "support/patience.hpp"
+#include "support/safety.hpp"
 
 namespace simba::support {
 
@@ -189,7 +190,7 @@ TEST_P(SqlOutageBounds, AFactoryThatWasInABlackHoleWorksAgainWhenItIsMended) {
   const auto tokens = contender.tokens();
   ASSERT_GE(tokens.size(), 2U);
   EXPECT_TRUE(support::grows(tokens[0], tokens[1]));
-  EXPECT_EQ(contender.overlaps(), 0U);
+  EXPECT_EQ(contender.overlaps(), 0U) << support::safety_violation;
 }
 
 TEST_P(SqlOutageBounds, ALostReplyToAnAcquireIsMadeUpForByAskingAgain) {
