@@ -1,4 +1,4 @@
-// Work that is done again and again, but only by the leader: simba::Scheduler. Let every instance
+// Work that is done periodically, but only by the leader: simba::Scheduler. Let every instance
 // of a service start one; whichever leads does the work, and another goes on when it is gone.
 //
 //   simba-example-scheduled-work [URL of a store]

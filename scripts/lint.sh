@@ -10,7 +10,7 @@ jobs=$(nproc)
 # What people read, as pathspecs of git. Add a path here once its language has been revised.
 # (Much of docs/reliability.md is written by programs.)
 prose=(README.md ARCHITECTURE.md CONTRIBUTING.md CHANGELOG.md DEPENDENCIES.md SECURITY.md .github
-       tests/README.md docs ':!docs/reliability.md' include testkit src cli)
+       Makefile .ci examples packaging tests/README.md docs ':!docs/reliability.md' include testkit src cli)
 
 # The spelling of everything, and no phrase of scripts/phrases.txt in prose.
 check_words() {

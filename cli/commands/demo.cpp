@@ -49,8 +49,9 @@ class Folder {
     std::string name = path_.string();
     if (::mkdtemp(name.data()) == nullptr) {
       const std::error_code error{errno, std::generic_category()};
-      throw Failure{ExitCode::refused, fmt::format("cannot make a folder in {}: {}; set TMPDIR",
-                                                   path_.parent_path().string(), error.message())};
+      throw Failure{ExitCode::refused,
+                    fmt::format("cannot create a directory in {}: {}; set TMPDIR",
+                                path_.parent_path().string(), error.message())};
     }
     path_ = name;
   }

@@ -216,14 +216,14 @@ class Leader final : public AbstractMutexContender {
   bool call(std::string_view event, const std::function<std::optional<SupervisedEnd>()>& run) {
     Json object{{"event", "hook"}, {"hook", event}, {"mutex", mutex()}};
     try {
-      const auto attended = run();
-      if (!attended) return true;
-      const Child::Event& end = attended->child;
+      const auto finished = run();
+      if (!finished) return true;
+      const Child::Event& end = finished->child;
       const int code = exit_code_of_status(end.value);
       object["exit_code"] = code;
       object["ended"] = end.forced;
       object["leftovers_ended"] = end.leftovers;
-      if (const std::string problem = problem_of(*attended); problem.empty()) {
+      if (const std::string problem = problem_of(*finished); problem.empty()) {
         output_.event(object);
       } else {
         output_.note(fmt::format("the \"{}\" hook {}", event, problem), object);

@@ -446,13 +446,14 @@ class RunCommand final : public Command {
         ->check(CLI::IsMember({"terminate", "continue"}));
     run->footer(
         R"(Waits for the mutex, runs CMD in its own process group, releases the mutex once the whole group
-has ended, and exits with CMD's exit code. Signals are passed on to the group. CMD never outlives
-the lock, even if simba is killed. CMD's environment has SIMBA_MUTEX, SIMBA_CONTENDER_ID and
-SIMBA_FENCING_TOKEN. The output of --json goes to standard error: standard output is CMD's.
+has ended, and exits with CMD's exit code. Signals are passed on to the group. If the mutex is
+lost or simba is killed, CMD is terminated before anyone else can own the mutex (exceptions: see
+simba(1), NOTES). CMD's environment has SIMBA_MUTEX, SIMBA_CONTENDER_ID and SIMBA_FENCING_TOKEN.
+The output of --json goes to standard error: standard output is CMD's.
 
 Examples:
   simba run -b postgresql://app@db/app -m nightly -- pg_dump -f dump.sql app
-  simba run -b redis://10.0.0.5 -m nightly --timeout 0 -- ./job || echo "already running elsewhere"
+  simba run -b redis://10.0.0.5 -m nightly --timeout 0 -- ./job   # exit code 75: it runs elsewhere
   simba run -b redis://10.0.0.5 -m deploy --timeout 30s -- sh -c './build && ./deploy'
 )");
     return run;

@@ -115,16 +115,16 @@ class Worker {
     return descendants.foreign || !descendants.known;
   }
 
-  void tell(const SupervisedEnd& attended, Json object) {
-    const Child::Event& end = attended.child;
+  void tell(const SupervisedEnd& finished, Json object) {
+    const Child::Event& end = finished.child;
     const int code = exit_code_of_status(end.value);
     object["exit_code"] = code;
     object["ended"] = end.forced;
     object["killed"] = end.killed;
     object["leftovers_ended"] = end.leftovers;
     // While we leave, CMD is told to end: how it takes that is expected.
-    const bool usual = !end.survivors && !attended.wants_terminal;
-    const std::string problem = problem_of(attended);
+    const bool usual = !end.survivors && !finished.wants_terminal;
+    const std::string problem = problem_of(finished);
     if (problem.empty() || (leaving_ && usual)) {
       output_.event(object);
     } else {

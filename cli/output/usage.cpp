@@ -144,7 +144,7 @@ std::string message_of_option(const CLI::ParseError& error) {
     return fmt::format("{} must be one of {} (got \"{}\")", option, allowed, what.substr(0, at));
   }
   if (what.find("At Most 1 ") != std::string::npos) {
-    return fmt::format("{} given more than once; use it once", option);
+    return fmt::format("{} given more than once", option);
   }
   if (dynamic_cast<const CLI::ArgumentMismatch*>(&error) != nullptr) {
     return fmt::format("{} needs a value", option);

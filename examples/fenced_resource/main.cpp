@@ -110,7 +110,7 @@ class Stage {
     }
     std::cout << "The storage refuses " << text << ": its token " << message.token
               << " is older than " << storage_.greatest_token() << ". " << worker.name
-              << " waits for the lock anew.\n";
+              << " waits for the lock again.\n";
     worker.channel.send({Message::Kind::refused, message.token});
     refused_ = refused_ || worker.id == frozen_;
   }

@@ -21,7 +21,7 @@ using namespace std::chrono;    // NOLINT(google-build-using-namespace)
 
 /// What a file holds, byte by byte. A new file reads as zeros: free, token 0.
 struct Entry {
-  FencingToken token = 0;  // of the last grant, also when the mutex is free
+  FencingToken token = 0;  // of the last grant, even if the mutex is free
   milliseconds acquired_at{0}, ttl_at{0}, transition_at{0};  // all since the boot
   std::array<char, 40> boot{};    // its id: a lease of an earlier boot is over
   std::array<char, 520> owner{};  // 128 characters of up to 4 bytes, and a zero
@@ -87,7 +87,7 @@ class FileStore final : public LeaseStore {
   }
 
  private:
-  /// The one atomic operation. Where `change` returns true, the lease begins anew or was ended.
+  /// The one atomic operation. Where `change` returns true, the lease starts again or has ended.
   template <class Change>
   LeaseAnswer under_lock(const LeaseRequest& request, const Change& change) const {
     const auto failed = [] {

@@ -90,7 +90,7 @@ const char* problem_of(const TlsSession& session, const Handshake& handshake) no
   const bool named =
       handshake.options.tls.mode != TlsMode::verify || names(*certificate, handshake.options.host);
   ::X509_free(certificate);
-  return named ? nullptr : "the certificate does not have the host name";
+  return named ? nullptr : "the certificate is not for this host name";
 }
 
 /// Called by the library before anything but the greeting was answered; not 0 refuses the server.

@@ -34,10 +34,11 @@ bool is_tls_setting(std::string_view message) noexcept {
 
 Error client_error(const Settings& settings, const Refusal& refusal, Phase phase) {
   if (refusal.code == answer_too_large) {
-    return Error{phase == Phase::connecting ? ErrorKind::internal : ErrorKind::in_doubt,
-                 fmt::format("MySQL at {} answers with more than any table of mutexes has; is it a "
-                             "MySQL server?",
-                             settings.place)};
+    return Error{
+        phase == Phase::connecting ? ErrorKind::internal : ErrorKind::in_doubt,
+        fmt::format("MySQL at {} sent more data than a mutex table can hold; is it a MySQL "
+                    "server?",
+                    settings.place)};
   }
   if (phase != Phase::connecting) {
     return Error{ErrorKind::in_doubt,

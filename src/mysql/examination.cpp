@@ -211,10 +211,11 @@ void Examination::check_versions(std::vector<Finding>& findings) const {
   const auto version = rows.empty() ? std::nullopt : answer::number(rows.front(), 1);
   if (!version) return;
   constexpr std::uint64_t seconds_a_day = 86'400;
-  const std::string when = *version > largest_jvm_version
-                               ? "it cannot read this one any more"
-                               : fmt::format("at one change a second that is in {} days",
-                                             (largest_jvm_version - *version) / seconds_a_day);
+  const std::string when =
+      *version > largest_jvm_version
+          ? "it can no longer read this one"
+          : fmt::format("at one change per second it will reach that in {} days",
+                        (largest_jvm_version - *version) / seconds_a_day);
   findings.push_back(warning(
       fmt::format("mutex \"{}\" has version {}; the JVM library reads versions up to {} only: {}. "
                   "If it shares this mutex, move its users to another name before that",

@@ -18,7 +18,7 @@ void Server::open_place() {
   if (open_ + left_behind_.size() >= settings.pool_size && !left_behind_.empty()) {
     throw Error{ErrorKind::unavailable,
                 fmt::format("MySQL at {} may still be executing {} statement(s) that were not "
-                            "answered in time; connecting again when they must be over",
+                            "answered in time; reconnecting once they must have ended",
                             settings.place, left_behind_.size())};
   }
   ++open_;

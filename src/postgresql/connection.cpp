@@ -143,7 +143,7 @@ Waited Connection::connect(LocalTime until, const sql::Wakeup& wakeup) {
 void Connection::check_amount(std::uint64_t most) {
   if (received(PQsocket(connection_)) <= accounted_ + most) return;
   fail(Error{ErrorKind::internal,
-             fmt::format("{}: the server sends more than {} MiB where that cannot be; is it "
+             fmt::format("{}: the server sent more than {} MiB, which no reply should need; is it "
                          "PostgreSQL?",
                          database_name(), most >> 20U)});
 }

@@ -130,9 +130,9 @@ void FileInspector::check_place(std::vector<Finding>& findings) const {
   struct stat around {};
   if (::stat(path_.c_str(), &file) == 0 && ::stat(folder.c_str(), &around) == 0 &&
       (file.st_mode & S_IROTH) != 0 && (around.st_mode & S_IXOTH) != 0) {
-    findings.push_back(
-        warning(fmt::format("any user can read {}, and so block it by locks; run: chmod o-rwx {}*",
-                            path_.string(), path_.string())));
+    findings.push_back(warning(fmt::format(
+        "any user can read {} and can therefore block it with locks; run: chmod o-rwx {}*",
+        path_.string(), path_.string())));
   }
 }
 

@@ -125,9 +125,8 @@ void Place::check_file(const std::filesystem::path& file) const {
   }
   if (is_mounted(file)) {
     refuse(ErrorKind::unsupported,
-           fmt::format("file {} is mounted by itself, so the files that belong beside it are "
-                       "others for each container, and a mutex could have two owners; mount its "
-                       "directory instead",
+           fmt::format("file {} is mounted on its own, so each container has different companion "
+                       "files, and a mutex could have two owners; mount its directory instead",
                        text));
   }
   if (mode_ != FileMode::group && !is_own_or_roots(facts.st_uid)) {

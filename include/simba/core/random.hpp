@@ -21,7 +21,7 @@ class Random {
                                    std::chrono::nanoseconds high) noexcept;
 };
 
-/// The kernel's: what it yields tells nothing of what comes. Throws Error where there is none.
+/// The kernel's random numbers, which cannot be predicted. Throws Error if there are none.
 std::shared_ptr<Random> make_system_random();
 
 /// The same numbers for the same seed, and none of them secret. For tests and simulation.

@@ -48,8 +48,8 @@ struct SqliteOptions {
 /// after a power failure. Renewals and releases need no fsync.
 ///
 /// Whoever can write to the directory of the file, or to one above it, could replace the file or
-/// its companions. So opening fails with an error that names the cure where that is anyone but this
-/// user, root and, with `FileMode::group`, the group. The same goes for a file that is mounted
+/// its companions. Opening fails, with an error that says what to do, if that is anyone but
+/// this user, root and, with `FileMode::group`, the group. The same goes for a file that is mounted
 /// alone into its directory: containers that share the file but not the directory do not see each
 /// other.
 ///

@@ -74,7 +74,7 @@ void bind_tls(KeyTable& table, TlsOptions& options) {
   table.choice<TlsMode>({.name = "tls",
                          .meaning = "`encrypt` does not verify the server, `verify-ca` verifies "
                                     "its CA, `verify` also its host name",
-                         .fallback = "off; must be set where a password leaves the host",
+                         .fallback = "off; required if a password is sent to another host",
                          .field = "tls.mode"},
                         options.mode,
                         {{"off", TlsMode::off},

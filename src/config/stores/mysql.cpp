@@ -25,7 +25,7 @@ class MySqlStoreOptions final
                 .fallback = "none; required"},
                options_.user);
     keys_.secret({.name = "password",
-                  .meaning = "of the user; sent itself only to a server that is verified or on a "
+                  .meaning = "of the user; sent in clear only to a server that is verified or on a "
                              "Unix socket"},
                  options_.password);
     keys_.text(

@@ -122,8 +122,8 @@ class RedisAdmin final : public engine::StoreAdmin {
       if (runtime_->clock->now() - begin > longest_listing || names.size() > most_names) {
         throw Error{
             ErrorKind::unsupported,
-            fmt::format("{} goes on listing keys: {} mutexes so far; at most {} are listed, "
-                        "in at most {} minutes; name a mutex",
+            fmt::format("{} has too many mutexes to list ({} so far; limits: {} mutexes, "
+                        "{} minutes); name one with -m",
                         place_of(master), names.size(), most_names, longest_listing.count())};
       }
       const Reply reply =

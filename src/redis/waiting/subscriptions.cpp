@@ -318,8 +318,7 @@ void Subscriptions::granted(const Grant& grant, LocalTime now, Effects& effects)
   }
   Notice notice;
   if (!is_explained(grant.token, now)) {
-    warn("a grant has a token that the server's clock does not explain; the server is asked", now,
-         effects);
+    warn("the token of a grant does not match the server's clock; asking the server", now, effects);
   } else if (grants_ == Grants::count && heard_) {
     notice.kind = Notice::Kind::granted;
     engine::LeaseRecord& record = notice.record.emplace();

@@ -55,7 +55,7 @@ TEST_F(MySqlAdmin, WarnsOfAVersionThatTheJvmLibraryWillNotReadForLong) {
   };
   EXPECT_THAT(version("1073741823"), testing::Not(Contains(HasSubstr("JVM library"))));
   EXPECT_THAT(version("1073741824"), Contains(HasSubstr("in 12427 days")));
-  EXPECT_THAT(version("2147483648"), Contains(HasSubstr("cannot read this one any more")));
+  EXPECT_THAT(version("2147483648"), Contains(HasSubstr("can no longer read this one")));
 }
 
 TEST_F(MySqlAdmin, NamesASessionThatKeepsARowLocked) {

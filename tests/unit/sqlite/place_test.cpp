@@ -207,7 +207,7 @@ TEST_F(SqlitePlaceTest, AFileThatIsMountedByItselfIsRefused) {
       _exit(cannot_mount);
     }
     const std::string error = error_with(FileMode::owner);
-    return error.find("mounted by itself") != std::string::npos &&
+    return error.find("mounted on its own") != std::string::npos &&
            error.find("mount its directory instead") != std::string::npos &&
            !std::filesystem::exists(beside("-wal")) && !std::filesystem::exists(beside("-alive"));
   });
