@@ -44,7 +44,12 @@ std::shared_ptr<Client> CSession::begin(std::shared_ptr<const Settings> settings
                                         std::shared_ptr<Logger> log) {
   auto session = std::make_shared<CSession>(std::move(settings), std::move(on_event),
                                             std::move(thread), std::move(log));
-  session->thread_->post([session] { session->open(); });
+  try {
+    session->thread_->post([session] { session->open(); });
+  } catch (...) {
+    session->close();  // the job stays queued: it must not open what nobody closes
+    throw;
+  }
   Client* const client = session.get();
   return {client, [session = std::move(session)](Client*) {
             session->close();
