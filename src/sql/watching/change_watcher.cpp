@@ -9,6 +9,7 @@
 #include <iterator>
 #include <mutex>
 #include <string>
+#include <unordered_map>
 #include <unordered_set>
 #include <utility>
 #include <variant>
@@ -18,6 +19,12 @@
 #include "sql/workers/wakeup.hpp"
 
 namespace simba::sql {
+namespace {
+
+/// How long a name that the database refuses is left out.
+constexpr std::chrono::seconds exclusion{30};
+
+}  // namespace
 
 class ChangeWatcher::Loop : public std::enable_shared_from_this<Loop> {
  public:
@@ -54,10 +61,9 @@ class ChangeWatcher::Loop : public std::enable_shared_from_this<Loop> {
       if (names->empty() || hint.all || again) {
         look_at_all(names);
         next_look = now + plan_.poll_interval;
-      } else if (now >= next_look) {
-        next_look = now + look_at_next(names);
-      } else if (!hint.mutexes.empty()) {
-        look_at_some(hint.mutexes);
+      } else {
+        if (now >= next_look) next_look = now + look_at_next(names);
+        if (!hint.mutexes.empty()) look_at_some(hint.mutexes);
       }
     }
   }
@@ -76,14 +82,15 @@ class ChangeWatcher::Loop : public std::enable_shared_from_this<Loop> {
   }
 
   /// At the next part of what was watched when the round began; at all of it, where that has not to
-  /// be spread. Tells how long to wait for the one after it.
+  /// be spread. Tells how long to wait for the one after it. What is watched from now on comes in
+  /// the next round. A round that has become longer than that is cut short.
   std::chrono::nanoseconds look_at_next(const MutexNames& names) {
     {
       const std::lock_guard lock{mutex_};
       if (looking_) return plan_.poll_interval;
       looking_ = true;
     }
-    if (!round_ || next_ >= round_->size()) {
+    if (!round_ || next_ >= round_->size() || round_->size() - next_ > names->size()) {
       round_ = names;
       next_ = 0;
     }
@@ -139,11 +146,17 @@ class ChangeWatcher::Loop : public std::enable_shared_from_this<Loop> {
     });
   }
 
+  /// What no name can be to blame for. Whoever waits is told of it by its own requests.
+  static bool concerns_all(ErrorKind kind) noexcept {
+    return kind == ErrorKind::authentication || kind == ErrorKind::permission ||
+           kind == ErrorKind::configuration;
+  }
+
   /// Where the database refuses what was asked, one name of it may be to blame, say one that the
   /// character set of the table does not have. It is searched for by halves, so that the others are
-  /// looked at, and left out as long as it is watched.
+  /// looked at, and left out for a while: the refusal may have had another cause, which passes.
   void failed(const MutexNames& names, const Error& error) {
-    if (error.is_transient() || closing_) return;
+    if (error.is_transient() || concerns_all(error.kind()) || closing_) return;
     if (names->size() > 1) {
       const auto middle = names->begin() + static_cast<std::ptrdiff_t>(names->size() / 2);
       look(std::make_shared<std::vector<std::string>>(names->begin(), middle), [] {});
@@ -152,7 +165,8 @@ class ChangeWatcher::Loop : public std::enable_shared_from_this<Loop> {
     }
     {
       const std::lock_guard lock{mutex_};
-      if (!excluded_.insert(names->front()).second) return;
+      const bool known = !excluded_.insert_or_assign(names->front(), real_now() + exclusion).second;
+      if (known) return;  // and logged
     }
     log_->log(LogLevel::warn,
               "mutex [" + names->front() + "]: cannot check for changes: " + error.what());
@@ -160,11 +174,15 @@ class ChangeWatcher::Loop : public std::enable_shared_from_this<Loop> {
 
   MutexNames without_excluded(const MutexNames& names) {
     const std::lock_guard lock{mutex_};
-    std::erase_if(excluded_, [&](const std::string& name) { return !hub_->watches(name); });
+    std::erase_if(excluded_, [&](const auto& entry) { return !hub_->watches(entry.first); });
     if (excluded_.empty()) return names;
+    const LocalTime now = real_now();
     auto rest = std::make_shared<std::vector<std::string>>();
     std::copy_if(names->begin(), names->end(), std::back_inserter(*rest),
-                 [&](const std::string& name) { return !excluded_.contains(name); });
+                 [&](const std::string& name) {
+                   const auto found = excluded_.find(name);
+                   return found == excluded_.end() || found->second <= now;
+                 });
     return rest;
   }
 
@@ -183,9 +201,9 @@ class ChangeWatcher::Loop : public std::enable_shared_from_this<Loop> {
 
   std::mutex mutex_;
   // guarded by mutex_
-  bool looking_ = false;                      // a look at everything, or at a part, is under way
-  bool missed_ = false;                       // and one at everything was wanted meanwhile
-  std::unordered_set<std::string> excluded_;  // what the database refuses to look at
+  bool looking_ = false;  // a look at everything, or at a part, is under way
+  bool missed_ = false;   // and one at everything was wanted meanwhile
+  std::unordered_map<std::string, LocalTime> excluded_;  // what the database refuses, until when
 
   detail::BoundedThreads thread_;  // used by the owner of this loop only
 };
