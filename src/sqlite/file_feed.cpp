@@ -55,7 +55,8 @@ bool FileFeed::add_watches() noexcept {
     return watch >= 0;
   };
   const bool log_added = add(log_watch_, log_file_, IN_MODIFY);
-  const bool alive_added = add(alive_watch_, alive_file_, IN_CLOSE_WRITE);
+  // What a program inherited is open for reading only.
+  const bool alive_added = add(alive_watch_, alive_file_, IN_CLOSE_WRITE | IN_CLOSE_NOWRITE);
   return log_added || alive_added;
 }
 

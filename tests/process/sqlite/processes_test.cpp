@@ -196,8 +196,14 @@ TEST_F(SqliteProcesses, ProgramsThatAnOwnerStartedDoNotCountUnlessItIsWanted) {
     child.kill();
     const bool counts = children == ChildProcesses::keep_lock;
     EXPECT_EQ(owner_of_m(), counts ? "owner" : "");
+    const auto factory = make_factory();
+    SimbaLocker waiter{"m", *factory};
+    EXPECT_EQ(waiter.try_acquire(), !counts);
+    auto acquired = std::async(std::launch::async, [&] {
+      if (counts) waiter.acquire(support::scaled(30s));
+    });
     ::kill(program, SIGKILL);
-    EXPECT_TRUE(support::eventually([&] { return owner_of_m().empty(); }));
+    EXPECT_NO_THROW(acquired.get()) << "the end of the program is noticed without looking";
   }
 }
 
