@@ -6,8 +6,8 @@
 --                        and at times:
 --                        granted   the inbox of an owner that was told by message, until it renews
 --                        dead      an inbox whose last grant was not taken up
---                        reserved  '<until, in microseconds> <whom we told to try> <who of ours
---                                  waits behind it, or nothing>'
+--                        reserved  '<until, in microseconds> <who of ours waits behind the one that
+--                                  we told to try, or nothing>'
 --   simba:{m}:contender  sorted set: who of the JVM library's waits, by second; of ours, who waits
 --                        while one of the JVM library's owns it            (the JVM library's, too)
 --   simba:{m}:line       sorted set of all who wait, by microsecond: ours since they came, the JVM

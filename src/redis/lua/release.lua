@@ -23,18 +23,21 @@ local function hears(inbox)
   return inboxes[inbox]
 end
 
+-- What makes a waiter the owner; nil where it would not hear of it.
 local function grant(who, waiter)
   local inbox, secret, ttl, transition, instance =
     string.match(waiter, '^(%S+) (%d+) (%d+) (%d+) (%d+)$')
   if not inbox or not hears(inbox) then
     return nil
   end
-  return make_owner(who, ttl, transition, instance, last, function(its_token)
-    local at = string.format('%.0f', math.floor(now / 1000))
-    redis.call('PUBLISH', lock, 'acquired@@' .. who)
-    redis.call('PUBLISH', inbox,
-      table.concat({ 'granted', secret, its_token, ttl, transition, at }, ' '))
-  end, inbox)
+  return function()
+    return make_owner(who, ttl, transition, instance, last, function(its_token)
+      local at = string.format('%.0f', math.floor(now / 1000))
+      redis.call('PUBLISH', lock, 'acquired@@' .. who)
+      redis.call('PUBLISH', inbox,
+        table.concat({ 'granted', secret, its_token, ttl, transition, at }, ' '))
+    end, inbox)
+  end
 end
 
 -- Some of the line: names, what is known of each (of the JVM library's: false), since when it waits.
@@ -112,30 +115,31 @@ local function pass_on()
     if #names == 0 then
       return nil
     end
-    local gone, told, answer = {}, false, nil
+    local gone, told, make_it_owner = {}, false, nil
     for i, who in ipairs(names) do
       if known[i] and is_settling(string.match(known[i], '^%S*'), since[i]) then
         place = place + 1
       else
         gone[#gone + 1] = who
         if known[i] then
-          answer = grant(who, known[i])
+          make_it_owner = grant(who, known[i])
         else
           told = tell(who)
         end
-        if answer or told then
+        if make_it_owner or told then
           break
         end
       end
     end
+    -- First, since it may be refused: a mutex that has been granted is not given up any more.
     if #gone > 0 then
       leave(unpack(gone))
     end
-    if told then
-      reserve()
+    if make_it_owner then
+      return make_it_owner()
     end
-    if answer or told then
-      return answer
+    if told then
+      return reserve()
     end
     looked_at, count = looked_at + #names, 100
   end

@@ -13,6 +13,7 @@
 #include "simba/locker/simba_locker.hpp"
 #include "simba/testkit/recording_contender.hpp"
 #include "support/owner_watch.hpp"
+#include "support/safety.hpp"
 #include "support/servers.hpp"
 
 namespace simba::redis::test {
@@ -173,6 +174,22 @@ TEST_F(RedisErrors, AMissingRightNamesTheRuleAndHelpsAtOnceWhenItIsThere) {
     as_user("poor", rights);
     EXPECT_TRUE(attempt.owns()) << attempt.log().text();
   }
+}
+
+TEST_F(RedisErrors, AReleaseThatMayNotChangeTheLineLeavesNoOwnerThatTheServerDoesNotKnow) {
+  Attempt owner{as_user("poor", fmt::format("{} -zrem", required_acl))};
+  ASSERT_TRUE(owner.owns()) << owner.log().text();
+  Attempt waiter{options()};
+  const std::string id = waiter.service().contender_id();
+  ASSERT_TRUE(eventually([&] {
+    const std::string place = console_.value({"HGET", owner_key("m") + ":waiters", id});
+    return !place.empty() && place.front() != '-';
+  }));
+
+  owner.service().stop();
+
+  ASSERT_TRUE(waiter.owns()) << waiter.log().text();
+  EXPECT_EQ(console_.value({"GET", owner_key("m")}), id) << support::safety_violation;
 }
 
 TEST_F(RedisErrors, WhoMayNotListenIsToldTheRuleAndStillGetsTheMutex) {
