@@ -1,7 +1,7 @@
 #include "simba/core/random.hpp"
 
 #include <atomic>
-#include <exception>
+#include <random>
 #include <unistd.h>
 
 #include "simba/core/error.hpp"
@@ -33,8 +33,9 @@ class KernelRandom final : public Random {
  public:
   std::uint64_t next() noexcept override {
     std::uint64_t value = 0;
-    if (::getentropy(&value, sizeof value) != 0) std::terminate();  // worked when it was made
-    return value;
+    if (::getentropy(&value, sizeof value) == 0) return value;
+    std::random_device processors;  // the call is forbidden since this object was made
+    return (std::uint64_t{processors()} << 32U) ^ processors();
   }
 };
 
