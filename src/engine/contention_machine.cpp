@@ -81,6 +81,7 @@ void ContentionMachine::on(const Start& /*event*/, LocalTime now, Actions& actio
   wanted_ = true;
   barred_ = false;
   clock_excess_ppm_ = 0;
+  clock_reported_ = false;
   ++life_;
   set_watching(false, actions);  // its notices are for the life before
   LocalTime first_attempt = now + plan_->initial_delay;
@@ -596,9 +597,8 @@ void ContentionMachine::watch_clock(const LeaseRecord& record, LocalTime counted
   const Span ours = now - last->before;
   const double excess = (stores / ours - 1) * 1e6 - plan_->clock_drift_ppm;
   if (!(excess >= 1)) return;
-  const bool news = clock_excess_ppm_ == 0;
   clock_excess_ppm_ = std::max(clock_excess_ppm_, static_cast<int>(std::min(excess, most_ppm)));
-  if (!news || phase_ != Phase::owning) return;
+  if (phase_ != Phase::owning || std::exchange(clock_reported_, true)) return;
   actions.events.emplace_back(
       AtRisk{.lease_left = lease_.transition_at - now, .clock_excess_ppm = clock_excess_ppm_});
 }

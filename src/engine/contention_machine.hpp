@@ -225,6 +225,7 @@ class ContentionMachine {
   };
   std::optional<ClockSample> clock_sample_{};  // of the last answer that the ownership rests on
   int clock_excess_ppm_ = 0;                   // the greatest in this life, beyond the allowance
+  bool clock_reported_ = false;                // in this life
 };
 
 }  // namespace simba::engine
