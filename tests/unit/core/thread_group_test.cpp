@@ -33,7 +33,8 @@ TEST(BoundedThreads, AreLetGoWhenOneDoesNotEndInTime) {
 
   threads->start("bounded", [go_on] { go_on->opens(); });
   threads.reset();
-  EXPECT_EQ(test::threads_named("bounded"), 2) << "neither is waited for";
+  EXPECT_TRUE(test::eventually([] { return test::threads_named("bounded") == 2; }))
+      << "neither is waited for";
   go_on->open();
   EXPECT_TRUE(test::eventually([] { return test::threads_named("bounded") == 0; }));
 }
