@@ -207,10 +207,9 @@ class RedisReplicaClock : public ::testing::Test {
  protected:
   RedisReplicaClock() {
     console_.ask({"REPLICAOF", "127.0.0.1", std::to_string(master_.port())});
-    EXPECT_TRUE(eventually([&] {
-      return support::info_value(console_.value({"INFO", "replication"}), "master_link_status") ==
-             "up";
-    }));
+    support::RedisConsole master{master_.location()};
+    EXPECT_TRUE(eventually([&] { return master.ask({"ROLE"}).items.at(2).items.size() == 1; }))
+        << "the master has no replica";
   }
 
   std::vector<std::string> warnings() const {

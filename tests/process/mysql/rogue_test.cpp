@@ -133,7 +133,7 @@ TEST_P(MySqlEndless, AnswersCostNeitherMemoryNorTime) {
   EXPECT_LT(most, before + (384U << 20U)) << "128 MiB, and what the library copies";
 }
 
-std::string name_of(const ::testing::TestParamInfo<RogueServer::Endless>& endless) {
+std::string endless_name(const ::testing::TestParamInfo<RogueServer::Endless>& endless) {
   constexpr std::array names{"LogIn", "Columns", "Rows", "Row", "Results"};
   return names.at(static_cast<std::size_t>(endless.param));
 }
@@ -143,7 +143,7 @@ INSTANTIATE_TEST_SUITE_P(Of, MySqlEndless,
                                            RogueServer::Endless::columns,
                                            RogueServer::Endless::rows, RogueServer::Endless::row,
                                            RogueServer::Endless::results),
-                         name_of);
+                         endless_name);
 
 }  // namespace
 }  // namespace simba::mysql::test
