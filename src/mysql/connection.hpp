@@ -35,9 +35,10 @@ struct Reply {
 /// One connection of the client library. An operation is begun, then finished with a deadline and a
 /// wakeup that ends it. What blocks nevertheless, because the library does: name resolution, and a
 /// TLS handshake, for the connect timeout in whole seconds at most. Local files are never sent. An
-/// answer that is far larger than any table of mutexes, or has columns of that size, is refused,
-/// and so is a log-in of more than a megabyte: no server can fill the memory. (By TCP; whoever may
-/// answer at a Unix socket is trusted.)
+/// answer that is far larger than any table of mutexes is refused, and so is a log-in of more than
+/// a megabyte. Descriptions of columns are the library's: they are counted whenever it waits for
+/// more, so a server that never lets it wait is not bounded. (By TCP; whoever may answer at a Unix
+/// socket is trusted.)
 ///
 /// Where TLS is required a server that does not offer it is sent nothing: its greeting is looked at
 /// before the library reads it, which would log in all the same. Only a server that is trusted

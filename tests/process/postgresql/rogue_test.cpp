@@ -106,7 +106,7 @@ TEST(PostgreSqlRogue, EndlessAnswersCostNeitherMemoryNorTime) {
     const std::size_t before = resident_pages();
     const LocalTime begun = sql::real_now();
     const Error error = error_of([&] { client.database.connect(begun + 60s, client.closing); });
-    EXPECT_THAT(error.what(), HasSubstr("sends more than 32 MiB"));
+    EXPECT_THAT(error.what(), HasSubstr("sent more than 32 MiB"));
     EXPECT_LT(sql::real_now() - begun, support::scaled(30s));
     const auto grown =
         static_cast<std::int64_t>(resident_pages()) - static_cast<std::int64_t>(before);

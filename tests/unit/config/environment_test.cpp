@@ -175,7 +175,7 @@ TEST(ConfigurationValues, SayWhereEachIsFrom) {
                                  {"SIMBA_REDIS_HOSTS", "other"},
                                  {"SIMBA_REDIS_PASSWORD", "hunter2"},
                                  {"SIMBA_REDIS_MARGIN", "100ms"}}};
-  auto configuration = Configuration::from_url("redis://h", environment, "--backend");
+  auto configuration = Configuration::from_url("redis://localhost", environment, "--backend");
   configuration.set("ttl", "8s", "--ttl");
   std::vector<std::string> lines;
   for (const SetValue& value : configuration.values()) {
@@ -184,7 +184,7 @@ TEST(ConfigurationValues, SayWhereEachIsFrom) {
   }
   EXPECT_THAT(lines,
               testing::ElementsAre(
-                  "topology=single from --backend", "hosts=h from --backend",
+                  "topology=single from --backend", "hosts=localhost from --backend",
                   "hosts=other from variable SIMBA_REDIS_HOSTS, replaced by --backend",
                   "port=6379 from --backend", "password=*** from variable SIMBA_REDIS_PASSWORD",
                   "ttl=8s from --ttl", "ttl=7s from variable SIMBA_REDIS_TTL, replaced by --ttl",
