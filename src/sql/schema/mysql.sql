@@ -1,5 +1,6 @@
 -- The table of Simba on MySQL, as the JVM library has it. Times are milliseconds since the Unix epoch.
--- The collation keeps names apart that differ in case or accent.
+-- The collation keeps names apart that differ in case or accent; since MySQL 8.0.17 also those that
+-- differ in trailing spaces alone.
 CREATE TABLE IF NOT EXISTS simba_mutex (
   mutex         varchar(66)     NOT NULL,
   acquired_at   bigint unsigned NOT NULL DEFAULT 0,
@@ -8,4 +9,4 @@ CREATE TABLE IF NOT EXISTS simba_mutex (
   owner_id      varchar(128)    NOT NULL DEFAULT '',
   version       int unsigned    NOT NULL DEFAULT 0,
   PRIMARY KEY (mutex)
-) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4 COLLATE = utf8mb4_bin;
+) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4 COLLATE = utf8mb4_bin /*!80017 COLLATE = utf8mb4_0900_bin */;
