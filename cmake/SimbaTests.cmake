@@ -28,6 +28,7 @@ foreach(target IN ITEMS simba_test_support simba-test-server)
     PRIVATE "${PROJECT_SOURCE_DIR}/src")
   target_compile_definitions(${target} PRIVATE
     SIMBA_TEST_MYSQL="${PROJECT_SOURCE_DIR}/build/mysql-5.7"
+    SIMBA_TEST_MYSQL97="${PROJECT_SOURCE_DIR}/build/servers/sid/mysql"
     SIMBA_TEST_SERVER="$<TARGET_FILE:simba-test-server>"
     SIMBA_TEST_JVM_CONTENDER="${PROJECT_SOURCE_DIR}/tests/support/jvm_contender.py"
     SIMBA_TEST_JAVA_CLASSES="${PROJECT_BINARY_DIR}/test-classes")
@@ -220,7 +221,7 @@ endforeach()
 # several under a sanitizer.
 file(GLOB contract_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tests/contract/*.cpp")
 list(REMOVE_ITEM contract_sources ${contract_tests})
-set(contract_stores memory sqlite postgresql mariadb mysql57 redis redis-tls redis-cluster
+set(contract_stores memory sqlite postgresql mariadb mysql57 mysql97 redis redis-tls redis-cluster
   redis-sentinel)
 if(TARGET simba::zookeeper)
   list(APPEND contract_stores zookeeper zookeeper-ensemble)

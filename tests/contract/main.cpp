@@ -2,6 +2,7 @@
 #include <iostream>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include <gtest/gtest.h>
 
@@ -12,13 +13,26 @@ namespace {
 
 /// Stands for the contract on a server that is not installed and need not be.
 class NotHere : public testing::Test {
-  void TestBody() override { GTEST_SKIP() << simba::support::MySqlServer::missing(); }
+ public:
+  explicit NotHere(std::string why) : why_{std::move(why)} {}
+
+ private:
+  void TestBody() override { GTEST_SKIP() << why_; }
+
+  const std::string why_;
 };
 
-int skip_contract(int argc, char** argv, const std::string& store) {
+/// Why there is no such server here; empty: there is, or there must be.
+std::string missing(const std::string& store) {
+  if (store == "mysql57") return simba::support::MySqlServer::missing();
+  if (store == "mysql97") return simba::support::MySql97Server::missing();
+  return {};
+}
+
+int skip_contract(int argc, char** argv, const std::string& store, const std::string& why) {
   testing::InitGoogleTest(&argc, argv);
   testing::RegisterTest((store + "Contract").c_str(), "IsNotTestedHere", nullptr, nullptr, __FILE__,
-                        __LINE__, []() -> testing::Test* { return new NotHere; });
+                        __LINE__, [why]() -> testing::Test* { return new NotHere{why}; });
   return RUN_ALL_TESTS();
 }
 
@@ -48,8 +62,8 @@ int main(int argc, char** argv) {
     return 2;
   }
   const auto store = found->second();
-  if (found->first == "mysql57" && !simba::support::MySqlServer::missing().empty()) {
-    return skip_contract(argc, argv, store.name);
+  if (const auto why = missing(found->first); !why.empty()) {
+    return skip_contract(argc, argv, store.name, why);
   }
   return simba::testkit::run_contract(argc, argv, store);
 }

@@ -13,8 +13,8 @@ testkit::StoreUnderTest mysql_store(const char* name, Location (*location)()) {
   using engine::ContentionOptions;
   using testkit::Capability;
   const auto options_of = [](const std::string& location, const ContentionOptions& contention) {
-    return client_options<mysql::MySqlOptions>(parse_location(location),
-                                               {.contention = contention});
+    const Location place = parse_location(location);
+    return verifying(client_options<mysql::MySqlOptions>(place, {.contention = contention}), place);
   };
   testkit::StoreUnderTest store;
   store.name = name;
@@ -39,13 +39,17 @@ testkit::StoreUnderTest mysql_store(const char* name, Location (*location)()) {
   return store;
 }
 
-const ContractStore mariadb{"mariadb", [] {
-                              auto store = mysql_store("MariaDb", mariadb_location);
-                              store.capabilities.insert(testkit::Capability::exact_names);
-                              return store;
-                            }};
+testkit::StoreUnderTest with_exact_names(testkit::StoreUnderTest store) {
+  store.capabilities.insert(testkit::Capability::exact_names);
+  return store;
+}
+
+const ContractStore mariadb{
+    "mariadb", [] { return with_exact_names(mysql_store("MariaDb", mariadb_location)); }};
 // Not exact names: all its collations take names for the same that differ in trailing spaces alone.
 const ContractStore mysql57{"mysql57", [] { return mysql_store("MySql57", mysql_location); }};
+const ContractStore mysql97{
+    "mysql97", [] { return with_exact_names(mysql_store("MySql97", mysql97_location)); }};
 
 }  // namespace
 }  // namespace simba::support

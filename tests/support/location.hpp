@@ -47,7 +47,9 @@ Location redis_sentinel_location();
 Location zookeeper_location();
 Location zookeeper_ensemble_location();
 
-/// A MySQL 5.7 that lives until this process ends. Ask `MySqlServer::missing()` first.
+/// A MySQL 5.7, or 9.7, that lives until this process ends. Ask `MySqlServer::missing()`, or
+/// `MySql97Server::missing()`, first.
 Location mysql_location();
+Location mysql97_location();
 
 }  // namespace simba::support

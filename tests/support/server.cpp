@@ -144,12 +144,25 @@ std::string Server::log() {
   return {std::istreambuf_iterator<char>{stream}, {}};
 }
 
-std::string MySqlServer::missing() {
-  constexpr const char* program = SIMBA_TEST_MYSQL "/mysqld";
+namespace {
+
+std::string missing_program(const char* program, std::string_view remedy) {
   if (::access(program, X_OK) == 0) {
     return {};
   }
-  return fmt::format("no MySQL at {}: scripts/fetch-mysql.sh brings it (needs npm)", program);
+  return fmt::format("no MySQL at {}: {}", program, remedy);
+}
+
+}  // namespace
+
+std::string MySqlServer::missing() {
+  return missing_program(SIMBA_TEST_MYSQL "/mysqld",
+                         "scripts/fetch-mysql.sh brings it (needs npm)");
+}
+
+std::string MySql97Server::missing() {
+  return missing_program(SIMBA_TEST_MYSQL97 "/usr/sbin/mysqld",
+                         "scripts/fetch-server.sh sid/mysql brings it (needs mmdebstrap)");
 }
 
 }  // namespace simba::support

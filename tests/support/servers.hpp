@@ -36,4 +36,15 @@ class MySqlServer final : public Server {
   static std::string missing();
 };
 
+/// MySQL 9.7 of Debian's unstable, which scripts/fetch-server.sh brings to build/servers/sid/mysql.
+/// Its accounts have caching_sha2_password, for which a client must trust the server: with TLS.
+class MySql97Server final : public Server {
+ public:
+  explicit MySql97Server(std::vector<std::string> arguments = {})
+      : Server{{"mysql97", Tls::on, std::move(arguments)}} {}
+
+  /// Why it cannot be started here, for GTEST_SKIP(); empty: it can.
+  static std::string missing();
+};
+
 }  // namespace simba::support

@@ -63,4 +63,6 @@ Location zookeeper_ensemble_location() {
 
 Location mysql_location() { return shared_location<MySqlServer>(nullptr); }
 
+Location mysql97_location() { return shared_location<MySql97Server>(nullptr); }
+
 }  // namespace simba::support

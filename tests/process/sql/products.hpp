@@ -36,7 +36,8 @@ inline std::vector<SqlProduct> sql_server_products() {
   const auto nothing = [] { return std::string{}; };
   const auto make_mysql = [](const Location& location, std::uint16_t port,
                              const sql::SqlOptions& options) {
-    return mysql::make_mysql_factory(client_options<mysql::MySqlOptions>(location, port, options));
+    return mysql::make_mysql_factory(
+        verifying(client_options<mysql::MySqlOptions>(location, port, options), location));
   };
   return {
       {"PostgreSql", nothing, [] { return std::make_unique<PostgreSqlServer>(); },
@@ -46,6 +47,8 @@ inline std::vector<SqlProduct> sql_server_products() {
        }},
       {"MariaDb", nothing, [] { return std::make_unique<MariaDbServer>(); }, make_mysql},
       {"MySql57", MySqlServer::missing, [] { return std::make_unique<MySqlServer>(); }, make_mysql},
+      {"MySql97", MySql97Server::missing, [] { return std::make_unique<MySql97Server>(); },
+       make_mysql},
   };
 }
 

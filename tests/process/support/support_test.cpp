@@ -3,13 +3,16 @@
 #include <fcntl.h>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <fmt/format.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "simba/memory/memory_factory.hpp"
@@ -21,6 +24,7 @@
 #include "support/patience.hpp"
 #include "support/process_state.hpp"
 #include "support/proxy_sockets.hpp"
+#include "support/redis_console.hpp"
 #include "support/servers.hpp"
 #include "support/talking_process.hpp"
 #include "support/temporary_folder.hpp"
@@ -152,6 +156,61 @@ TEST(TestServer, SpeaksTlsWhereAsked) {
   const PostgreSqlServer server{Tls::on};
 
   EXPECT_TRUE(fs::exists(fs::path{server.location().certificates} / "ca.crt"));
+}
+
+/// Where servers are taken from, in the environment of this process.
+class ServersFrom {
+ public:
+  // NOLINTBEGIN(concurrency-mt-unsafe): one thread
+  explicit ServersFrom(const fs::path& root) {
+    if (const char* const before = std::getenv(variable)) before_ = before;
+    ::setenv(variable, root.c_str(), 1);
+  }
+  ~ServersFrom() { ::setenv(variable, before_.c_str(), 1); }
+  // NOLINTEND(concurrency-mt-unsafe)
+  ServersFrom(const ServersFrom&) = delete;
+  ServersFrom& operator=(const ServersFrom&) = delete;
+
+ private:
+  static constexpr const char* variable = "SIMBA_TEST_SERVERS";
+  std::string before_;
+};
+
+TEST(TestServer, OfAnotherReleaseIsNamedWhereItIsMissing) {
+  const TemporaryFolder folder;
+  const ServersFrom from{folder.path() / "redis"};
+  try {
+    const RedisServer server;
+    ADD_FAILURE() << "started from an empty root";
+  } catch (const std::runtime_error& error) {
+    EXPECT_THAT(error.what(), testing::HasSubstr("scripts/fetch-server.sh"));
+  }
+}
+
+TEST(TestServer, OfAnotherReleaseHasAUsrOfItsOwn) {
+  const TemporaryFolder folder;
+  const fs::path root = folder.path() / "redis";
+  fs::create_directory(root);
+  fs::create_directory_symlink("/usr", root / "usr");
+  const ServersFrom from{root};
+  std::unique_ptr<RedisServer> server;
+  try {
+    server = std::make_unique<RedisServer>();
+  } catch (const std::runtime_error& error) {
+    if (std::string_view{error.what()}.find("Operation not permitted") == std::string_view::npos) {
+      throw;
+    }
+    GTEST_SKIP() << "no namespaces here: " << error.what();
+  }
+  const auto info = RedisConsole{server->location()}.value({"INFO", "server"});
+  const auto number = info.find("process_id:") + std::string_view{"process_id:"}.size();
+  const auto process = fs::path{"/proc"} / info.substr(number, info.find('\r', number) - number);
+  EXPECT_NE(fs::read_symlink(process / "ns/mnt"), fs::read_symlink("/proc/self/ns/mnt"));
+  std::ifstream mounts{process / "mountinfo"};
+  const std::string text{std::istreambuf_iterator<char>{mounts}, {}};
+  EXPECT_THAT(text, testing::HasSubstr(" /usr "));
+  server->kill();
+  server->start();
 }
 
 TEST(TalkingProcess, HasAUtf8LocaleWhateverOursIs) {

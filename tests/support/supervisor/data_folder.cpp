@@ -51,7 +51,7 @@ void copy_folder(const fs::path& from, const fs::path& to) {
 
 /// One per product and version.
 fs::path template_folder(const Product& product) {
-  const auto program = product.program();
+  const auto program = product.outside(product.program());
   const auto changed = fs::last_write_time(program).time_since_epoch().count();
   return fs::path{SIMBA_TEST_TEMPLATES} /
          fmt::format("{}-{:x}-{:x}", program.filename().string(), fs::file_size(program), changed);

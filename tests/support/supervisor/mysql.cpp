@@ -16,6 +16,8 @@ namespace {
 /// What MariaDB and MySQL have in common.
 class MySqlFamily : public Product {
  public:
+  using Product::Product;
+
   void adapt(const Home& home) const override {
     // Run by the server at each start, before it lets anyone in.
     std::ofstream{home.folder / "init.sql"}
@@ -65,6 +67,8 @@ class MySqlFamily : public Product {
 
 class MariaDb final : public MySqlFamily {
  public:
+  MariaDb() : MySqlFamily{root_of({"mariadb"})} {}
+
   fs::path program() const override { return find("mariadbd"); }
 
   void make_data(const Home& home, Caller& caller) const override {
@@ -72,7 +76,8 @@ class MariaDb final : public MySqlFamily {
           "--auth-root-authentication-method=normal", "--skip-test-db", "--skip-name-resolve",
           "--innodb-log-file-size=16M", "--innodb-flush-method=nosync"},
          home.folder,
-         home.log()},
+         home.log(),
+         cover()},
         caller);
   }
 
@@ -87,18 +92,16 @@ class MariaDb final : public MySqlFamily {
   }
 
  private:
-  static fs::path find(const std::string& name) {
-    for (const fs::path folder : {"/usr/sbin", "/usr/bin"}) {
-      if (fs::exists(folder / name)) {
-        return folder / name;
-      }
-    }
-    throw std::runtime_error{fmt::format("there is no {}: apt-get install mariadb-server", name)};
+  fs::path find(const std::string& name) const {
+    return first_of({"/usr/sbin/" + name, "/usr/bin/" + name}, "mariadb-server");
   }
 };
 
+/// From npm, so that it has a folder of its own.
 class MySql final : public MySqlFamily {
  public:
+  MySql() : MySqlFamily{fs::path{}} {}
+
   fs::path program() const override {
     const fs::path path{SIMBA_TEST_MYSQL "/mysqld"};
     if (!fs::exists(path)) {
@@ -127,10 +130,32 @@ class MySql final : public MySqlFamily {
   }
 };
 
+class MySql97 final : public MySqlFamily {
+ public:
+  MySql97() : MySqlFamily{fs::path{SIMBA_TEST_MYSQL97}} {}
+
+  fs::path program() const override { return first_of({"/usr/sbin/mysqld"}, "mysql-server-core"); }
+
+  void make_data(const Home& home, Caller& caller) const override {
+    auto words = basic_command(home);
+    words.emplace_back("--initialize-insecure");
+    words.emplace_back("--innodb-flush-method=nosync");
+    run({words, home.folder, home.log(), cover()}, caller);
+  }
+
+ protected:
+  std::vector<std::string> basic_command(const Home& home) const override {
+    return {program().string(),        "--no-defaults", "--datadir=" + home.data().string(),
+            "--secure-file-priv=NULL", "--mysqlx=OFF",  "--innodb-redo-log-capacity=32M"};
+  }
+};
+
 }  // namespace
 
 std::unique_ptr<Product> make_mariadb() { return std::make_unique<MariaDb>(); }
 
 std::unique_ptr<Product> make_mysql() { return std::make_unique<MySql>(); }
+
+std::unique_ptr<Product> make_mysql97() { return std::make_unique<MySql97>(); }
 
 }  // namespace simba::support

@@ -1,7 +1,6 @@
 #include <charconv>
 #include <csignal>
 #include <fstream>
-#include <stdexcept>
 #include <sys/ipc.h>
 #include <sys/shm.h>
 
@@ -16,6 +15,8 @@ namespace {
 
 class PostgreSql final : public Product {
  public:
+  PostgreSql() : Product{root_of({"postgresql"})} {}
+
   fs::path program() const override { return folder() / "postgres"; }
 
   void make_data(const Home& home, Caller& caller) const override {
@@ -26,13 +27,15 @@ class PostgreSql final : public Product {
           "--auth=scram-sha-256", "--pwfile=" + input.string(), "--encoding=UTF8",
           "--locale=C.UTF-8", "--no-sync", "--no-instructions"},
          home.folder,
-         home.log()},
+         home.log(),
+         cover()},
         caller);
     std::ofstream{input} << "CREATE DATABASE simba\n";
     run({{program().string(), "--single", "-D", home.data().string(), "-c", "fsync=off",
           "template1"},
          home.folder,
          home.log(),
+         cover(),
          input},
         caller);
     fs::remove(input);
@@ -92,23 +95,21 @@ class PostgreSql final : public Product {
 
  private:
   /// The programs of the newest version that is installed.
-  static fs::path folder() {
+  fs::path folder() const {
+    const fs::path all{"/usr/lib/postgresql"};
     fs::path newest;
     int newest_version = 0;
     std::error_code none;
-    for (const auto& entry : fs::directory_iterator{"/usr/lib/postgresql", none}) {
+    for (const auto& entry : fs::directory_iterator{outside(all), none}) {
       const auto name = entry.path().filename().string();
       int version = 0;
       std::from_chars(name.data(), name.data() + name.size(), version);
       if (version > newest_version && fs::exists(entry.path() / "bin" / "postgres")) {
         newest_version = version;
-        newest = entry.path() / "bin";
+        newest = all / name / "bin" / "postgres";
       }
     }
-    if (newest.empty()) {
-      throw std::runtime_error{"there is no PostgreSQL server: apt-get install postgresql"};
-    }
-    return newest;
+    return first_of({newest.empty() ? all : newest}, "postgresql").parent_path();
   }
 };
 

@@ -12,7 +12,10 @@
 #include <map>
 #include <optional>
 #include <pwd.h>
+#include <sched.h>
 #include <stdexcept>
+#include <string_view>
+#include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <system_error>
@@ -51,6 +54,32 @@ std::optional<Account> account() {
   ::_exit(127);
 }
 
+bool write_file(const char* file, std::string_view text) {
+  const int descriptor = ::open(file, O_WRONLY | O_CLOEXEC);
+  const bool written = descriptor != -1 && ::write(descriptor, text.data(), text.size()) ==
+                                               static_cast<ssize_t>(text.size());
+  ::close(descriptor);
+  return written;
+}
+
+/// In the child: needs no root where users may make namespaces.
+void put_in_place(const Cover& cover) {
+  const uid_t user = ::geteuid();
+  const gid_t group = ::getegid();
+  if (user == 0) {
+    if (::unshare(CLONE_NEWNS) != 0) give_up("unshare");
+  } else if (::unshare(CLONE_NEWUSER | CLONE_NEWNS) != 0 ||
+             !write_file("/proc/self/setgroups", "deny") ||
+             !write_file("/proc/self/uid_map", fmt::format("{0} {0} 1", user)) ||
+             !write_file("/proc/self/gid_map", fmt::format("{0} {0} 1", group))) {
+    give_up("a namespace for a server of another release");
+  }
+  if (::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0 ||
+      ::mount(cover.from.c_str(), cover.over.c_str(), nullptr, MS_BIND, nullptr) != 0) {
+    give_up(cover.from.c_str());
+  }
+}
+
 /// In the child: becomes the program.
 [[noreturn]] void become(const Command& command, const std::optional<Account>& who, pid_t parent) {
   sigset_t none;
@@ -69,6 +98,9 @@ std::optional<Account> account() {
   ::dup2(log, STDERR_FILENO);
   if (::chdir(command.folder.c_str()) != 0) {
     give_up(command.folder.c_str());
+  }
+  if (command.cover) {
+    put_in_place(*command.cover);
   }
   if (who &&
       (::setgroups(0, nullptr) != 0 || ::setgid(who->group) != 0 || ::setuid(who->user) != 0)) {

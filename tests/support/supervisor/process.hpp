@@ -1,6 +1,7 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <sys/types.h>
 #include <vector>
@@ -9,11 +10,18 @@
 
 namespace simba::support {
 
+/// A folder that takes the place of another, for one program alone.
+struct Cover {
+  std::filesystem::path from;
+  std::filesystem::path over;
+};
+
 /// A program to run as the servers' account: nobody where we are root, else ourselves.
 struct Command {
   std::vector<std::string> words;    ///< the program's path first
   std::filesystem::path folder;      ///< to run in
   std::filesystem::path log;         ///< gets its output, appended
+  std::optional<Cover> cover = {};   ///< what it finds in place of what is there
   std::filesystem::path input = {};  ///< its standard input; empty: nothing
 };
 

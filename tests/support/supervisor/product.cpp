@@ -1,7 +1,9 @@
 #include "support/supervisor/product.hpp"
 
+#include <algorithm>
 #include <arpa/inet.h>
 #include <array>
+#include <cstdlib>
 #include <netinet/in.h>
 #include <stdexcept>
 #include <sys/socket.h>
@@ -12,6 +14,34 @@
 
 namespace simba::support {
 
+namespace fs = std::filesystem;
+
+fs::path root_of(std::initializer_list<std::string_view> names) {
+  const char* const root = std::getenv("SIMBA_TEST_SERVERS");
+  const fs::path path{root != nullptr ? root : ""};
+  const bool meant = std::find(names.begin(), names.end(), path.filename().string()) != names.end();
+  return meant ? fs::absolute(path) : fs::path{};
+}
+
+std::optional<Cover> Product::cover() const {
+  if (root_.empty()) {
+    return std::nullopt;
+  }
+  return Cover{outside(covered()), covered()};
+}
+
+fs::path Product::first_of(const std::vector<fs::path>& paths, std::string_view package) const {
+  for (const auto& path : paths) {
+    if (fs::exists(outside(path))) {
+      return path;
+    }
+  }
+  const auto missing = outside(paths.front()).string();
+  throw std::runtime_error{
+      root_.empty() ? fmt::format("there is no {}: apt-get install {}", missing, package)
+                    : fmt::format("there is no {}: scripts/fetch-server.sh brings it", missing)};
+}
+
 std::unique_ptr<Product> make_product(std::string_view name) {
   if (name == "postgresql") {
     return make_postgresql();
@@ -21,6 +51,9 @@ std::unique_ptr<Product> make_product(std::string_view name) {
   }
   if (name == "mysql") {
     return make_mysql();
+  }
+  if (name == "mysql97") {
+    return make_mysql97();
   }
   if (name == "redis") {
     return make_redis();
@@ -38,8 +71,8 @@ std::unique_ptr<Product> make_product(std::string_view name) {
     return make_zookeeper_node();
   }
   throw std::invalid_argument{
-      fmt::format("no server '{}' (known: postgresql, mariadb, mysql, redis, redis-cluster-node, "
-                  "redis-sentinel-node, zookeeper, zookeeper-node)",
+      fmt::format("no server '{}' (known: postgresql, mariadb, mysql, mysql97, redis, "
+                  "redis-cluster-node, redis-sentinel-node, zookeeper, zookeeper-node)",
                   name)};
 }
 

@@ -2,12 +2,16 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <initializer_list>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "support/supervisor/caller.hpp"
+#include "support/supervisor/process.hpp"
 
 namespace simba::support {
 
@@ -26,16 +30,30 @@ struct Home {
   std::filesystem::path certificates() const { return folder / "certificates"; }
 };
 
+/// The root of another Debian release that a server is taken from, as scripts/fetch-server.sh makes
+/// it: what SIMBA_TEST_SERVERS of the environment says, if the folder has one of these names. Else
+/// empty, which is this system.
+std::filesystem::path root_of(std::initializer_list<std::string_view> names);
+
 /// What the supervisor must know of a server product.
 class Product {
  public:
-  Product() = default;
+  explicit Product(std::filesystem::path root) : root_{std::move(root)} {}
   Product(const Product&) = delete;
   Product& operator=(const Product&) = delete;
   virtual ~Product() = default;
 
-  /// The server's program. Throws std::runtime_error, with what to do, where it is not installed.
+  /// The server's program, as its process finds it. Throws std::runtime_error, with what to do,
+  /// where it is not installed.
   virtual std::filesystem::path program() const = 0;
+
+  /// Where this process finds what the server's finds at `path`.
+  std::filesystem::path outside(const std::filesystem::path& path) const {
+    return root_.empty() ? path : root_ / path.relative_path();
+  }
+
+  /// For all programs of the product.
+  std::optional<Cover> cover() const;
 
   /// Makes `home.data()`. The same for all homes, so it may be copied from one to another.
   virtual void make_data(const Home& home, Caller& caller) const = 0;
@@ -59,11 +77,24 @@ class Product {
 
   /// See `Location::socket`.
   virtual std::filesystem::path socket(const Home& home) const = 0;
+
+ protected:
+  /// The first of these that is there, at a path of the server's process. Throws
+  /// std::runtime_error, with `package` to install, where none is.
+  std::filesystem::path first_of(const std::vector<std::filesystem::path>& paths,
+                                 std::string_view package) const;
+
+ private:
+  /// What is taken from another root.
+  virtual std::filesystem::path covered() const { return "/usr"; }
+
+  const std::filesystem::path root_;
 };
 
 std::unique_ptr<Product> make_postgresql();
 std::unique_ptr<Product> make_mariadb();
 std::unique_ptr<Product> make_mysql();
+std::unique_ptr<Product> make_mysql97();
 std::unique_ptr<Product> make_redis();
 std::unique_ptr<Product> make_redis_cluster_node();
 std::unique_ptr<Product> make_redis_sentinel();

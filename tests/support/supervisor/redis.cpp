@@ -1,7 +1,6 @@
 #include <csignal>
 #include <exception>
 #include <fstream>
-#include <stdexcept>
 
 #include <fmt/format.h>
 
@@ -35,6 +34,8 @@ std::string users(std::string_view rights) {
 /// they write into their configuration; what must not change is on the command line.
 class RedisFamily : public Product {
  public:
+  RedisFamily() : Product{root_of({"redis", "valkey"})} {}
+
   void make_data(const Home& home, Caller& /*caller*/) const override {
     fs::create_directory(home.data());
     hand_over(home.data());
@@ -89,12 +90,10 @@ class RedisFamily : public Product {
   /// Further words of the command line.
   virtual void add_own(const Home& home, std::vector<std::string>& words) const = 0;
 
-  static fs::path find(const std::string& name) {
-    const auto path = fs::path{"/usr/bin"} / name;
-    if (!fs::exists(path)) {
-      throw std::runtime_error{fmt::format("there is no {0}: apt-get install {0}", name)};
-    }
-    return path;
+  /// `program` of Redis or, in a root that has Valkey instead, of that.
+  fs::path find(const std::string& program) const {
+    return first_of({"/usr/bin/redis-" + program, "/usr/bin/valkey-" + program},
+                    "redis-" + program);
   }
 
  private:
@@ -103,7 +102,7 @@ class RedisFamily : public Product {
 
 class Redis : public RedisFamily {
  public:
-  fs::path program() const override { return find("redis-server"); }
+  fs::path program() const override { return find("server"); }
 
  protected:
   std::string contents() const override {
@@ -130,7 +129,7 @@ class RedisClusterNode final : public Redis {
 
 class RedisSentinel final : public RedisFamily {
  public:
-  fs::path program() const override { return find("redis-sentinel"); }
+  fs::path program() const override { return find("sentinel"); }
 
  protected:
   std::string contents() const override {

@@ -161,7 +161,7 @@ void Supervisor::start() {
   if (server_ != -1 && !has_ended()) {
     return;
   }
-  server_ = spawn({product_->command(home_), home_.folder, home_.log()});
+  server_ = spawn({product_->command(home_), home_.folder, home_.log(), product_->cover()});
   const auto deadline = std::chrono::steady_clock::now() + start_limit;
   while (!product_->answers(home_)) {
     if (has_ended() || std::chrono::steady_clock::now() > deadline) {

@@ -1,6 +1,5 @@
 #include <csignal>
 #include <fstream>
-#include <stdexcept>
 #include <string_view>
 
 #include <fmt/format.h>
@@ -40,15 +39,12 @@ std::string lines(const Home& home) {
 
 class ZooKeeper : public Product {
  public:
+  ZooKeeper() : Product{root_of({"zookeeper"})} {}
+
   /// Not the Java machine, which is the same for everything.
   fs::path program() const override {
     static_cast<void>(java_program());
-    const fs::path path{"/usr/share/java/zookeeper.jar"};
-    if (!fs::exists(path)) {
-      throw std::runtime_error{
-          fmt::format("there is no {}: apt-get install libzookeeper-java", path.string())};
-    }
-    return path;
+    return first_of({"/usr/share/java/zookeeper.jar"}, "libzookeeper-java");
   }
 
   void make_data(const Home& home, Caller& /*caller*/) const override {
@@ -105,6 +101,10 @@ class ZooKeeper : public Product {
   int stop_signal() const override { return SIGTERM; }
   int discard_signal() const override { return SIGKILL; }
   fs::path socket(const Home& /*home*/) const override { return {}; }
+
+ private:
+  /// The Java machine stays ours.
+  fs::path covered() const override { return "/usr/share/java"; }
 };
 
 /// It cannot serve before there are others, so it is enough that it runs.
