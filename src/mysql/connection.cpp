@@ -585,6 +585,8 @@ Reply Connection::finish(LocalTime deadline, const sql::Wakeup& closing) {
 
 bool Connection::mariadb() const noexcept { return ::mariadb_connection(mysql_) != 0; }
 
+std::uint64_t Connection::number() const noexcept { return ::mysql_thread_id(mysql_); }
+
 bool Connection::alive() const noexcept {
   if (broken_ || !connected_) return false;
   char byte = 0;

@@ -64,6 +64,9 @@ class Connection {
 
   bool mariadb() const noexcept;
 
+  /// The number of the connection, as the other end has said when it greeted.
+  std::uint64_t number() const noexcept;
+
   /// Looks at an idle connection: false where it was closed or has data that nobody asked for.
   bool alive() const noexcept;
 

@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "core/tested_versions.hpp"
 #include "core/text.hpp"
 #include "mysql/answer.hpp"
 #include "mysql/statements.hpp"
@@ -24,10 +25,12 @@ using sql::warning;
 
 constexpr std::string_view facts =
     "SELECT VERSION(),"
-    "TIMESTAMPDIFF(MICROSECOND,'1970-01-01 00:00:00',UTC_TIMESTAMP(3)) DIV 1000";
+    "TIMESTAMPDIFF(MICROSECOND,'1970-01-01 00:00:00',UTC_TIMESTAMP(3)) DIV 1000,"
+    "CONNECTION_ID()";
 
 constexpr std::string_view settings_query =
-    "SELECT @@innodb_flush_log_at_trx_commit,@@log_bin,@@sync_binlog,@@read_only";
+    "SELECT @@innodb_flush_log_at_trx_commit,@@log_bin,@@sync_binlog,@@read_only,"
+    "@@performance_schema";
 
 constexpr std::string_view columns =
     "SELECT column_name,column_type,data_type,character_maximum_length,character_set_name,"
@@ -41,11 +44,12 @@ constexpr std::string_view engine_of_table =
 /// What the JVM library can read of a version, a Java int.
 constexpr std::uint64_t largest_jvm_version = 2'147'483'647;
 
-/// Sessions that hold row locks and do nothing, for longer than any statement of ours takes.
+/// Sessions that hold row locks and do nothing, for longer than any statement of ours takes. {}:
+/// the schema with the list of processes.
 constexpr std::string_view idle_with_locks =
     "SELECT p.id,p.user,p.host,TIMESTAMPDIFF(SECOND,t.trx_started,NOW()) "
     "FROM information_schema.innodb_trx t "
-    "JOIN information_schema.processlist p ON p.id=t.trx_mysql_thread_id "
+    "JOIN {}.processlist p ON p.id=t.trx_mysql_thread_id "
     "WHERE t.trx_rows_locked>0 AND p.command='Sleep' AND p.db=DATABASE() "
     "AND t.trx_started<NOW()-INTERVAL 2 SECOND ORDER BY t.trx_started LIMIT 5";
 
@@ -74,10 +78,18 @@ std::optional<std::uint64_t> bits_of(std::string_view data_type, std::string_vie
   return std::nullopt;
 }
 
+/// Of a server that says "8.0.11-TiDB-v7.5.0", or the like, as its version.
+std::string product_of(std::string_view version, bool mariadb) {
+  for (const std::string_view other : {"TiDB", "Vitess"}) {
+    if (version.find(other) != std::string_view::npos) return std::string{other};
+  }
+  return mariadb ? "MariaDB" : "MySQL";
+}
+
 }  // namespace
 
-Examination::Examination(const Settings& settings, bool mariadb, Ask ask)
-    : settings_{settings}, mariadb_{mariadb}, ask_{std::move(ask)} {}
+Examination::Examination(const Settings& settings, About about, Ask ask)
+    : settings_{settings}, about_{about}, ask_{std::move(ask)} {}
 
 std::vector<Examination::Values> Examination::rows_of(std::string_view text) const {
   const Reply reply = ask_(text);
@@ -87,8 +99,8 @@ std::vector<Examination::Values> Examination::rows_of(std::string_view text) con
 
 engine::StoreReport Examination::run() const {
   engine::StoreReport report;
-  check_version(report);
-  check_settings(report.findings);
+  check_server(report);
+  const std::string_view processes = check_settings(report);
   const Reply table = ask_(statements::look_for_table());
   if (table.refusal && table.refusal->code == table_missing) {
     report.findings.push_back(
@@ -99,31 +111,45 @@ engine::StoreReport Examination::run() const {
   check_rights(report.findings);
   check_table(report.findings);
   check_versions(report.findings);
-  check_sessions(report.findings);
+  check_sessions(processes, report.findings);
   return report;
 }
 
-void Examination::check_version(engine::StoreReport& report) const {
+void Examination::check_server(engine::StoreReport& report) const {
   const auto rows = rows_of(facts);
   if (rows.empty()) return;
   const std::string full = text(rows.front(), 0);
-  report.server =
-      fmt::format("{} {}", mariadb_ ? "MariaDB" : "MySQL", full.substr(0, full.find('-')));
+  const std::string product = product_of(full, about_.mariadb);
+  report.server = fmt::format("{} {}", product, full.substr(0, full.find('-')));
   if (rows.front().size() > 1 && rows.front()[1]) {
     report.server_time = sql::server_time(detail::parse_number<std::int64_t>(*rows.front()[1]));
   }
   const std::array<unsigned, 3> least =
-      mariadb_ ? std::array<unsigned, 3>{10, 3, 18} : std::array<unsigned, 3>{5, 7, 0};
+      about_.mariadb ? std::array<unsigned, 3>{10, 3, 18} : std::array<unsigned, 3>{5, 7, 0};
   if (detail::parse_version(full) < least) {
     report.findings.push_back(problem(fmt::format("{} is too old; use {} or later", report.server,
-                                                  mariadb_ ? "MariaDB 10.3.18" : "MySQL 5.7"),
+                                                  about_.mariadb ? "MariaDB 10.3.18" : "MySQL 5.7"),
                                       ErrorKind::unsupported));
+  } else if (auto remark = detail::untested_version(product, full); !remark.empty()) {
+    report.findings.push_back(note(std::move(remark)));
+  }
+  if (auto remark = detail::untested_product(product); !remark.empty()) {
+    report.findings.push_back(warning(std::move(remark)));
+  }
+  // A proxy gives out numbers of its own.
+  if (answer::number(rows.front(), 2) != about_.connection) {
+    report.findings.push_back(
+        warning("connected through a proxy, which may send statements to different servers or "
+                "share a session between clients: a mutex may then have two owners; connect to "
+                "the primary directly"));
   }
 }
 
-void Examination::check_settings(std::vector<Finding>& findings) const {
+std::string_view Examination::check_settings(engine::StoreReport& report) const {
+  constexpr std::string_view old_list = "information_schema";
+  auto& findings = report.findings;
   const auto rows = rows_of(settings_query);
-  if (rows.empty()) return;
+  if (rows.empty()) return old_list;
   const Values& values = rows.front();
   if (text(values, 0) != "1") {
     findings.push_back(warning(fmt::format(
@@ -142,6 +168,13 @@ void Examination::check_settings(std::vector<Finding>& findings) const {
         problem("the server is read-only, possibly a replica; connect to the primary",
                 ErrorKind::unavailable));
   }
+  // MySQL 8.0.22 has both lists and will lose the older one. The newer is empty where it is off.
+  constexpr std::array<unsigned, 3> with_new_list{8, 0, 22};
+  constexpr std::string_view name = "MySQL ";
+  const bool has_new_list =
+      report.server.starts_with(name) && text(values, 4) == "1" &&
+      detail::parse_version(report.server.substr(name.size())) >= with_new_list;
+  return has_new_list ? "performance_schema" : old_list;
 }
 
 void Examination::check_rights(std::vector<Finding>& findings) const {
@@ -184,7 +217,7 @@ void Examination::check_table(std::vector<Finding>& findings) const {
 void Examination::check_names(const Values& column, std::vector<Finding>& findings) const {
   const std::string charset = text(column, 4);
   const std::string collation = text(column, 5);
-  const std::string better = mariadb_ ? "utf8mb4_nopad_bin" : "utf8mb4_bin";
+  const std::string better = about_.mariadb ? "utf8mb4_nopad_bin" : "utf8mb4_bin";
   const std::string remedy = fmt::format(
       "run: ALTER TABLE simba_mutex CONVERT TO CHARACTER SET utf8mb4 COLLATE {}", better);
   if (!charset.empty() && charset != "utf8mb4") {
@@ -222,8 +255,8 @@ void Examination::check_versions(std::vector<Finding>& findings) const {
                   text(rows.front(), 0), *version, largest_jvm_version, when)));
 }
 
-void Examination::check_sessions(std::vector<Finding>& findings) const {
-  const Reply reply = ask_(idle_with_locks);
+void Examination::check_sessions(std::string_view processes, std::vector<Finding>& findings) const {
+  const Reply reply = ask_(fmt::format(idle_with_locks, processes));
   if (reply.refusal) {
     findings.push_back(note(
         "cannot look for sessions that hold row locks; grant PROCESS to this user to see them"));

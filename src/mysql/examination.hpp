@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <string_view>
 #include <vector>
@@ -17,8 +18,14 @@ class Examination {
   /// Throws Error where there is no answer; what the server refuses is in the reply.
   using Ask = std::function<Reply(std::string_view statement)>;
 
+  /// What the connection knows.
+  struct About {
+    bool mariadb = false;
+    std::uint64_t connection = 0;  ///< its number, as the other end has said when it greeted
+  };
+
   /// `settings` outlives it.
-  Examination(const Settings& settings, bool mariadb, Ask ask);
+  Examination(const Settings& settings, About about, Ask ask);
 
   /// As `StoreAdmin::examine`.
   engine::StoreReport run() const;
@@ -28,16 +35,17 @@ class Examination {
 
   /// The rows of the last statement; what the server refuses is thrown.
   std::vector<Values> rows_of(std::string_view text) const;
-  void check_version(engine::StoreReport& report) const;
-  void check_settings(std::vector<engine::Finding>& findings) const;
+  void check_server(engine::StoreReport& report) const;
+  /// Tells which schema has the list of processes.
+  std::string_view check_settings(engine::StoreReport& report) const;
   void check_rights(std::vector<engine::Finding>& findings) const;
   void check_table(std::vector<engine::Finding>& findings) const;
   void check_names(const Values& column, std::vector<engine::Finding>& findings) const;
   void check_versions(std::vector<engine::Finding>& findings) const;
-  void check_sessions(std::vector<engine::Finding>& findings) const;
+  void check_sessions(std::string_view processes, std::vector<engine::Finding>& findings) const;
 
   const Settings& settings_;
-  const bool mariadb_;
+  const About about_;
   const Ask ask_;
 };
 

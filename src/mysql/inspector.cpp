@@ -53,7 +53,8 @@ std::vector<std::string> MySqlInspector::names() {
 
 engine::StoreReport MySqlInspector::examine() {
   connect();
-  return Examination{settings_, connection_->mariadb(),
+  return Examination{settings_,
+                     {.mariadb = connection_->mariadb(), .connection = connection_->number()},
                      [this](std::string_view statements) { return ask(statements); }}
       .run();
 }

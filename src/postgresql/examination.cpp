@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "core/tested_versions.hpp"
 #include "core/text.hpp"
 #include "postgresql/errors.hpp"
 #include "postgresql/statements.hpp"
@@ -98,8 +99,18 @@ void Examination::check_server(engine::StoreReport& report) const {
     return;
   }
   const TableText facts = ask_(server_facts);
-  const std::string& version = value_in(facts, 0, 0);
-  report.server = "PostgreSQL " + detail::excerpt(version.substr(0, version.find(' ')));
+  const std::string& full = value_in(facts, 0, 0);
+  const std::string version = detail::excerpt(full.substr(0, full.find(' ')));
+  const std::string product = about_.cockroach                            ? "CockroachDB"
+                              : version.find("-YB-") != std::string::npos ? "YugabyteDB"
+                                                                          : "PostgreSQL";
+  report.server = product + " " + version;
+  if (auto remark = detail::untested_version(product, version); !remark.empty()) {
+    findings.push_back(sql::note(std::move(remark)));
+  }
+  if (auto remark = detail::untested_product(product); !remark.empty()) {
+    findings.push_back(warning(std::move(remark)));
+  }
   report.server_time = sql::server_time(detail::parse_number<std::int64_t>(value_in(facts, 0, 1)));
   if (value_in(facts, 0, 2) == "t") {
     findings.push_back(problem("the server is a replica or read-only; connect to the primary",

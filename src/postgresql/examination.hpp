@@ -25,8 +25,9 @@ class Examination {
     std::string name{};  ///< of the database, for messages
     std::string user{};
     std::string database{};
-    int version = 0;  ///< as PQserverVersion has it
-    int session = 0;  ///< the process that serves it
+    int version = 0;         ///< as PQserverVersion has it
+    int session = 0;         ///< the process that serves it
+    bool cockroach = false;  ///< it says that it is CockroachDB
     Listen listen = Listen::yes;
   };
 

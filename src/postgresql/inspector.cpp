@@ -66,6 +66,7 @@ engine::StoreReport PostgreSqlInspector::examine() {
                       .database = PQdb(handle),
                       .version = PQserverVersion(handle),
                       .session = PQbackendPID(handle),
+                      .cockroach = PQparameterStatus(handle, "crdb_version") != nullptr,
                       .listen = listen_},
                      [this](const char* statement) { return ask(statement); }}
       .run();

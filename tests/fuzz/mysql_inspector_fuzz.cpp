@@ -80,9 +80,10 @@ void run(std::string_view text) {
   const std::vector<Reply> answers = answers_in(text);
   for (const bool mariadb : {false, true}) {
     std::size_t asked = 0;
-    const Examination examination{any_settings(), mariadb, [&](std::string_view /*statement*/) {
-                                    return answers[std::min(asked++, answers.size() - 1)];
-                                  }};
+    const Examination examination{
+        any_settings(), {.mariadb = mariadb}, [&](std::string_view /*statement*/) {
+          return answers[std::min(asked++, answers.size() - 1)];
+        }};
     try {
       check_report(examination.run());
     } catch (const Error& error) {

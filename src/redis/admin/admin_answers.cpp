@@ -49,6 +49,16 @@ std::optional<std::uint64_t> calls_in(std::string_view stats, std::string_view c
       std::string_view{value}.substr(begin.size(), value.find(',') - begin.size()));
 }
 
+ServerVersion server_in(std::string_view info) {
+  for (const auto& [product, key] :
+       {std::pair{"Valkey", "valkey_version"}, std::pair{"Dragonfly", "dragonfly_version"},
+        std::pair{"Kvrocks", "kvrocks_version"}}) {
+    if (auto version = value_in(info, key); !version.empty()) return {product, std::move(version)};
+  }
+  const bool keydb = value_in(info, "executable").find("keydb-server") != std::string::npos;
+  return {keydb ? "KeyDB" : "Redis", value_in(info, "redis_version")};
+}
+
 bool is_too_old(std::string_view version) {
   return detail::parse_version(version) < std::array{6U, 2U, 0U};
 }

@@ -23,6 +23,16 @@ std::string value_in(std::string_view info, std::string_view key);
 /// How often a command was called, by INFO commandstats; empty if the text is none.
 std::optional<std::uint64_t> calls_in(std::string_view stats, std::string_view command);
 
+/// A server by its own words.
+struct ServerVersion {
+  std::string product{};
+  std::string version{};  ///< empty: it does not say
+};
+
+/// The product in the lines of INFO: Redis, or one that also says which version of Redis it is
+/// like.
+ServerVersion server_in(std::string_view info);
+
 /// Whether a version is older than Redis 6.2.
 bool is_too_old(std::string_view version);
 

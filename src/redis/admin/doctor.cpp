@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "core/tested_versions.hpp"
 #include "core/text.hpp"
 #include "redis/admin/admin_answers.hpp"
 #include "redis/admin/command_trials.hpp"
@@ -145,7 +146,7 @@ class Examination {
           "answers PING in place of Redis; run: ACL SETUSER <user> +info");
       return;
     }
-    check_version(value_in(info.text, "redis_version"));
+    check_version(value_in(info.text, "redis_version"), server_in(info.text));
     if (const auto policy = value_in(info.text, "maxmemory_policy");
         !policy.empty() && policy != "noeviction") {
       add(Weight::warning, fmt::format("maxmemory-policy of {} is {}: when memory runs out it may "
@@ -217,12 +218,20 @@ class Examination {
         detail::excerpt(user));
   }
 
-  void check_version(const std::string& version) {
-    if (version.empty()) return;
-    report_.server = "Redis " + version;
-    if (is_too_old(version)) {
-      add(Weight::problem, fmt::format("Redis {} is too old; 6.2 or later is required", version),
+  /// `like`: the version of Redis that the server can do at least what can.
+  void check_version(const std::string& like, const ServerVersion& server) {
+    if (server.version.empty()) return;
+    report_.server = server.product + " " + server.version;
+    if (!like.empty() && is_too_old(like)) {
+      add(Weight::problem, fmt::format("Redis {} is too old; 6.2 or later is required", like),
           ErrorKind::unsupported);
+      return;
+    }
+    if (auto remark = detail::untested_version(server.product, server.version); !remark.empty()) {
+      add(Weight::note, std::move(remark));
+    }
+    if (auto remark = detail::untested_product(server.product); !remark.empty()) {
+      add(Weight::warning, std::move(remark));
     }
   }
 

@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "core/tested_versions.hpp"
 #include "zookeeper/admin/four_letter_word.hpp"
 #include "zookeeper/errors.hpp"
 #include "zookeeper/queue/node_names.hpp"
@@ -69,6 +70,9 @@ class Examination {
               fmt::format("server {} is ZooKeeper {}, which is too old; 3.5 or later is required",
                           place, version),
               ErrorKind::unsupported);
+        } else if (const auto remark = detail::untested_version("ZooKeeper", version);
+                   !remark.empty()) {
+          add(Weight::note, fmt::format("server {}: {}", place, remark));
         }
         check_tick(server, place);
       } else if (answer.text.find("not currently serving") != std::string::npos) {

@@ -167,18 +167,82 @@ TEST(MySqlAdminReadOnly, IsAProblem) {
               ElementsAre(HasSubstr("read-only")));
 }
 
-TEST(MySqlAdminOnMySql, TellsVersionAndEvicts) {
-  if (const auto why = support::MySqlServer::missing(); !why.empty()) GTEST_SKIP() << why;
-  const auto options =
-      mysql::test::own_database(mysql::test::options_of(support::mysql_location()));
-  const auto admin = make_mysql_admin(options, quiet_runtime());
-  admin->init();
+TEST(MySqlAdminVersions, OneThatWasNotTestedIsNoted) {
+  const support::MariaDbServer server{support::Tls::off, {"--version=12.9.1-MariaDB"}};
+  const auto report =
+      make_mysql_admin(mysql::test::options_of(server.location()), quiet_runtime())->examine();
+  EXPECT_EQ(report.server, "MariaDB 12.9.1");
+  EXPECT_THAT(notes(report), Contains(HasSubstr("MariaDB 12.9 is newer than the versions")));
+}
+
+TEST(MySqlAdminVersions, ADatabaseThatOnlySpeaksTheProtocolIsWarnedOf) {
+  const support::MariaDbServer server{support::Tls::off, {"--version=8.0.11-TiDB-v7.5.0"}};
+  const auto report =
+      make_mysql_admin(mysql::test::options_of(server.location()), quiet_runtime())->examine();
+  EXPECT_THAT(report.server, testing::StartsWith("TiDB"));
+  EXPECT_THAT(warnings(report), Contains(HasSubstr("this is TiDB")));
+}
+
+/// A server of MySQL itself, of several versions.
+struct MySqlRelease {
+  std::string name;
+  std::string (*missing)();
+  support::Location (*location)();
+  std::string version;
+};
+
+struct MySqlAdminOnMySql : testing::TestWithParam<MySqlRelease> {
+  void SetUp() override {
+    if (const auto why = GetParam().missing(); !why.empty()) GTEST_SKIP() << why;
+    const auto location = GetParam().location();
+    own =
+        mysql::test::own_database(support::verifying(mysql::test::options_of(location), location));
+    admin = make_mysql_admin(own, quiet_runtime());
+    admin->init();
+  }
+
+  MySqlOptions own;
+  std::unique_ptr<engine::StoreAdmin> admin;
+};
+
+TEST_P(MySqlAdminOnMySql, TellsVersionAndEvicts) {
   const auto report = admin->examine();
-  EXPECT_THAT(report.server, testing::StartsWith("MySQL 5.7"));
+  EXPECT_THAT(report.server, testing::StartsWith("MySQL " + GetParam().version));
   EXPECT_THAT(problems(report), IsEmpty());
-  const auto factory = mysql::make_mysql_factory(options);
+  EXPECT_THAT(warnings(report), IsEmpty());
+  EXPECT_THAT(notes(report), testing::Not(Contains(HasSubstr("tested"))));
+  const auto factory = mysql::make_mysql_factory(own);
   expect_owner_is_seen(*admin, *factory, true);
 }
+
+TEST_P(MySqlAdminOnMySql, NamesASessionThatKeepsARowLocked) {
+  Console stopped{own};
+  stopped.run("INSERT INTO simba_mutex VALUES ('m',0,0,0,'',1)");
+  stopped.run("BEGIN; UPDATE simba_mutex SET version=version+1 WHERE mutex='m'");
+  const std::string number = stopped.value("SELECT CONNECTION_ID()");
+  EXPECT_TRUE(support::eventually([&] {
+    std::this_thread::sleep_for(200ms);  // see MySqlAdmin.NamesASessionThatKeepsARowLocked
+    const auto found = warnings(admin->examine());
+    return std::any_of(found.begin(), found.end(), [&](const std::string& text) {
+      return text.find("KILL " + number) != std::string::npos;
+    });
+  }));
+}
+
+TEST_P(MySqlAdminOnMySql, NamesTheRightsThatAreMissing) {
+  const auto reader = own_user(own, "SELECT ON " + own.database + ".simba_mutex");
+  const auto report = make_mysql_admin(reader, quiet_runtime())->examine();
+  EXPECT_THAT(problems(report),
+              ElementsAre(HasSubstr("INSERT command denied"), HasSubstr("UPDATE command denied")));
+  EXPECT_THAT(notes(report), Contains(HasSubstr("grant PROCESS")));
+}
+
+INSTANTIATE_TEST_SUITE_P(Releases, MySqlAdminOnMySql,
+                         testing::Values(MySqlRelease{"MySql57", support::MySqlServer::missing,
+                                                      support::mysql_location, "5.7"},
+                                         MySqlRelease{"MySql97", support::MySql97Server::missing,
+                                                      support::mysql97_location, "9.7"}),
+                         [](const auto& context) { return context.param.name; });
 
 }  // namespace
 }  // namespace simba::admin_test

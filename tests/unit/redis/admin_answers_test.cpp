@@ -34,6 +34,19 @@ TEST(RedisAdminAnswers, CountTheCallsOfACommand) {
   EXPECT_EQ(calls_in("", "ping"), std::nullopt);
 }
 
+TEST(RedisAdminAnswers, TellWhichProductItIs) {
+  const auto name = [](std::string_view info) {
+    const auto server = server_in(info);
+    return server.product + " " + server.version;
+  };
+  EXPECT_EQ(name("redis_version:7.0.15\r\nexecutable:/usr/bin/redis-server\r\n"), "Redis 7.0.15");
+  EXPECT_EQ(name("redis_version:7.2.4\r\nvalkey_version:8.1.1\r\n"), "Valkey 8.1.1");
+  EXPECT_EQ(name("redis_version:7.4.0\r\ndragonfly_version:df-v1.30.0\r\n"),
+            "Dragonfly df-v1.30.0");
+  EXPECT_EQ(name("redis_version:6.3.4\r\nexecutable:/opt/keydb-server\r\n"), "KeyDB 6.3.4");
+  EXPECT_EQ(name(""), "Redis ");
+}
+
 TEST(RedisAdminAnswers, TellAnOldVersion) {
   EXPECT_TRUE(is_too_old("6.0.16"));
   EXPECT_TRUE(is_too_old("5"));
