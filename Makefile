@@ -9,7 +9,7 @@ SANITIZED_JOBS ?= $(TEST_JOBS)
 SANITIZED ?= -L 'unit|contract|sim|chaos'
 
 .PHONY: help setup servers build run test check lint format asan tsan coverage fuzz sim chaos soak \
-  reliability bench compat platforms clean
+  reliability bench compat matrix platforms clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' Makefile
@@ -82,9 +82,13 @@ bench: servers ## Build for release and run all benchmarks
 	@scripts/build.sh release --target simba-bench
 	@scripts/bench.sh
 
-compat: servers build ## Fetch MySQL 5.7 by npm, where that is there, and run the tests on it
+compat: servers build ## Fetch MySQL 5.7 and 9.7, where that can be done, and run the tests on them
 	@scripts/fetch-mysql.sh
-	@scripts/test.sh --preset dev --parallel $(TEST_JOBS) -R MySql57
+	@scripts/fetch-server.sh sid/mysql
+	@scripts/test.sh --preset dev --parallel $(TEST_JOBS) -R 'MySql57|MySql97'
+
+matrix: servers build ## Run contract, tests and chaos on servers of several releases (hours)
+	@scripts/matrix.sh
 
 platforms: ## Run "make run" and "make test" on bare Debian 12 and 13, and print a table (hours)
 	@scripts/platforms.sh

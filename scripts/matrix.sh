@@ -1,0 +1,153 @@
+#!/usr/bin/env bash
+# Runs the contract, the tests of a store on real servers (with their faults) and rounds of chaos on
+# servers of several Debian releases, prints a table, and writes it into docs/compatibility.md: what
+# was run replaces what was said of it before, the rest stays.
+# Usage: scripts/matrix.sh [<suite>/<server> ...]      (default: all; hours)
+# MATRIX_STEPS: which of "contract tests chaos" (default: all). CHAOS_SECONDS: of each store (600).
+# The servers of this system's own release are the installed ones; the others are fetched by
+# scripts/fetch-server.sh, npm/mysql by scripts/fetch-mysql.sh. The logs are in build/matrix.
+set -uo pipefail
+cd "$(dirname "$0")/.."
+page=docs/compatibility.md
+logs=build/matrix
+all=(bookworm/postgresql trixie/postgresql sid/postgresql
+     bookworm/redis trixie/redis sid/redis trixie/valkey sid/valkey
+     npm/mysql sid/mysql bookworm/mariadb trixie/mariadb
+     bookworm/zookeeper trixie/zookeeper sid/zookeeper)
+steps=(contract tests chaos)
+mkdir -p "$logs"
+here=$(. /etc/os-release && echo "${VERSION_CODENAME:-}")
+
+# The tests of a server, as ctest selects them, and the stores of chaos.
+select_tests() {
+  case $1 in
+    */postgresql) contract='^PostgreSqlContract' tests='^PostgreSql|/PostgreSql' chaos=postgresql ;;
+    npm/mysql) contract='^MySql57Contract' tests='MySql57' chaos= ;;
+    sid/mysql) contract='^MySql97Contract' tests='MySql97' chaos= ;;
+    */mariadb) contract='^MariaDbContract' tests='^MySql|/MariaDb' chaos=mariadb ;;
+    */redis | */valkey)
+      contract='^Redis(Tls|Cluster|Sentinel)?Contract' tests='^Redis' chaos='redis redis-sentinel redis-cluster' ;;
+    */zookeeper) contract='^ZooKeeper(Ensemble)?Contract' tests='^ZooKeeper' chaos='zookeeper zookeeper-ensemble' ;;
+    *) return 1 ;;
+  esac
+}
+
+# Leaves the root in "root": empty where the server is an installed one, or one that the tests find
+# by themselves.
+provide() {
+  root=
+  case $1 in
+    "$here"/*) ;;
+    npm/mysql) scripts/fetch-mysql.sh && [ -x build/mysql-5.7/mysqld ] ;;
+    sid/mysql) scripts/fetch-server.sh "$1" && [ -d "build/servers/$1/usr" ] ;;
+    *) scripts/fetch-server.sh "$1" && [ -d "build/servers/$1/usr" ] && root=$PWD/build/servers/$1 ;;
+  esac
+}
+
+# What "simba doctor" calls the server.
+name_of() {
+  local product location port password socket url name
+  case $1 in
+    npm/mysql) product=mysql ;;
+    sid/mysql) product=mysql97 ;;
+    */valkey) product=redis ;;
+    *) product=${1#*/} ;;
+  esac
+  build/bin/simba-test-server start $product "$logs/server" >&2 || return 1
+  location=$(cat "$logs/server/location")
+  field() { sed -n "s/.*\(^\|;\)$1=\([^;]*\).*/\2/p" <<<"$location"; }
+  port=$(field port) password=$(field password) socket=$(field socket)
+  case $product in
+    postgresql) url=postgresql://simba@127.0.0.1:$port/simba ;;
+    mysql*) url="mysql://simba@/simba?unix-socket=$socket" ;;
+    mariadb) url=mysql://simba@127.0.0.1:$port/simba ;;
+    redis) url=redis://admin@127.0.0.1:$port ;; # who may see the version
+    zookeeper) url=zookeeper://127.0.0.1:$port password= ;;
+  esac
+  name=$(SIMBA_PASSWORD=$password build/bin/simba doctor --json \
+    --backend "$url$([ -z "$password" ] || echo "$([[ $url == *\?* ]] && echo '&' || echo '?')password-env=SIMBA_PASSWORD")" |
+    sed -n 's/.*"server":"\([^"]*\)".*/\1/p' | head -n 1)
+  build/bin/simba-test-server stop "$logs/server" >&2
+  [ -n "$name" ] && echo "$name"
+}
+
+run_step() {
+  local log=$2 store failed=0
+  case $1 in
+    contract) scripts/test.sh --preset dev --parallel "${TEST_JOBS:-3}" -L contract -R "$contract" >"$log" 2>&1 ;;
+    tests) scripts/test.sh --preset dev --parallel "${TEST_JOBS:-3}" -L process -R "$tests" >"$log" 2>&1 ;;
+    chaos)
+      for store in $chaos; do
+        build/bin/simba-chaos --store "$store" --seconds "${CHAOS_SECONDS:-600}" --out "$log.chaos" || failed=1
+      done >"$log" 2>&1
+      return $failed ;;
+  esac
+}
+
+# What the log of a step says: "79 tests, none failed".
+result_of() {
+  local log=$2 passed failed cases skipped
+  if [ "$1" = chaos ]; then
+    [ "$3" -eq 0 ] && echo "clean, ${CHAOS_SECONDS:-600} s each of ${chaos// /, }" || echo "**failed**"
+    return
+  fi
+  read -r passed failed < <(sed -En 's/^([0-9]+) passed, ([0-9]+) failed$/\1 \2/p' "$log" | tail -n 1)
+  cases=$(sed -n 's/^tests of GoogleTest in these: //p' "$log" | tail -n 1)
+  skipped=$(grep -Ec '^[[:space:]]+[0-9]+ - .* \(Skipped\)' "$log")
+  [ -n "$passed" ] || { echo '**nothing could be run**'; return; }
+  [ "$failed" -eq 0 ] && failed=none || failed="**$failed**"
+  echo "${cases:-$passed} tests, $failed failed$([ "$skipped" -eq 0 ] || echo ", $skipped skipped")"
+}
+
+# The rows of the page: "<suite>/<server>|<step>" is what it says of that, or what is run now.
+declare -A names=() results=()
+trim() { sed 's/^ *//; s/ *$//'; }
+while IFS='|' read -r _ name from contract tests chaos _; do
+  from=$(trim <<<"$from")
+  names[$from]=$(trim <<<"$name")
+  for step in "${steps[@]}"; do results["$from|$step"]=$(trim <<<"${!step}"); done
+done < <(sed -n '/<!-- matrix -->/,/<!-- end -->/p' "$page" | grep -E '^\| .* \| [a-z]+/[a-z]+ \|')
+
+failed=0
+for one in "${@:-${all[@]}}"; do
+  select_tests "$one" || { echo "matrix: no server '$one' (known: ${all[*]})" >&2; exit 2; }
+  if ! provide "$one"; then
+    echo "matrix: $one cannot be had here" >&2
+    continue
+  fi
+  export SIMBA_TEST_SERVERS=$root
+  if ! name=$(name_of "$one"); then
+    echo "matrix: $one does not start" >&2
+    failed=1
+    continue
+  fi
+  names[$one]=$name
+  for step in ${MATRIX_STEPS:-${steps[*]}}; do
+    [ "$step" != chaos ] || [ -n "$chaos" ] || continue
+    echo "== matrix: $name ($one), $step ($(date -u +%H:%M:%S))"
+    log=$logs/${one//\//-}-$step.log status=0
+    run_step "$step" "$log" || status=$? failed=1
+    result=$(result_of "$step" "$log" $status)
+    results["$one|$step"]="$result ($(date -u +%Y-%m-%d))"
+    echo "   $result"
+  done
+done
+
+table='| server | from | contract | tests | chaos |
+|---|---|---|---|---|'
+for one in "${all[@]}"; do
+  select_tests "$one"
+  line="| ${names[$one]-${one#*/}} | $one |"
+  for step in "${steps[@]}"; do
+    nothing='not run yet'
+    [ "$step" != chaos ] || [ -n "$chaos" ] || nothing='–'
+    line+=" ${results["$one|$step"]:-$nothing} |"
+  done
+  table+=$'\n'$line
+done
+printf '\n%s\n' "$table"
+awk -v table="$table" '
+  /<!-- matrix -->/ { print; print ""; print table; print ""; hidden = 1 }
+  /<!-- end -->/ { hidden = 0 }
+  !hidden' "$page" >"$logs/page" && cat "$logs/page" >"$page"
+exit $failed
