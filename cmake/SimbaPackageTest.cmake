@@ -52,6 +52,9 @@ simba_add_package_test(simba_can_be_a_part_of_another_build)
 simba_add_package_test(simba_can_be_fetched_by_another_build)
 simba_add_package_test(debian_packages_can_be_used)
 simba_add_package_test(optimized_builds_are_hardened)
+# They compile the library again.
+set_tests_properties(package.simba_can_be_a_part_of_another_build
+  package.simba_can_be_fetched_by_another_build PROPERTIES TIMEOUT 900)
 # They use what this one installs.
 set_tests_properties(package.an_installed_simba_can_be_found_and_used PROPERTIES
   FIXTURES_SETUP package.installed)
