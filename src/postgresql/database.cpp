@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 
 #include "core/checks.hpp"
-#include "postgresql/change_feed.hpp"
+#include "postgresql/feed.hpp"
 #include "simba/core/error.hpp"
 
 namespace simba::postgresql {

@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 
 #include "sqlite/connection.hpp"
-#include "sqlite/file_feed.hpp"
+#include "sqlite/feed.hpp"
 #include "sqlite/session.hpp"
 #include "sqlite_schema.hpp"
 

@@ -8,7 +8,7 @@
 #include "sql/sql_plan.hpp"
 #include "sql/sql_store.hpp"
 #include "sqlite/database.hpp"
-#include "sqlite/file_inspector.hpp"
+#include "sqlite/inspector.hpp"
 #include "sqlite/place.hpp"
 
 namespace simba::sqlite {

@@ -1,3 +1,5 @@
+#include "redis/settings.hpp"
+
 #include <chrono>
 #include <functional>
 #include <string>
@@ -5,7 +7,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "redis/settings.hpp"
 #include "simba/core/error.hpp"
 #include "simba/redis/redis_factory.hpp"
 

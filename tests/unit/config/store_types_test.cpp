@@ -1,4 +1,6 @@
 // docs/configuration.md has the tables of the keys that the stores know.
+#include "config/store_types.hpp"
+
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
@@ -12,7 +14,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "config/store_types.hpp"
 #include "simba/core/error.hpp"
 #include "unit/config/refusal.hpp"
 

@@ -1,3 +1,5 @@
+#include "postgresql/database.hpp"
+
 #include <functional>
 #include <optional>
 #include <string>
@@ -5,7 +7,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "postgresql/database.hpp"
 #include "simba/core/error.hpp"
 
 namespace simba::postgresql {

@@ -1,6 +1,6 @@
-#include <gtest/gtest.h>
-
 #include "simba/redis/redis_options.hpp"
+
+#include <gtest/gtest.h>
 
 namespace simba::redis {
 namespace {

@@ -1,10 +1,10 @@
+#include "redis/protocol/keys.hpp"
+
 #include <string>
 #include <string_view>
 #include <utility>
 
 #include <gtest/gtest.h>
-
-#include "redis/protocol/keys.hpp"
 
 namespace simba::redis {
 namespace {

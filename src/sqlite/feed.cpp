@@ -1,4 +1,4 @@
-#include "sqlite/file_feed.hpp"
+#include "sqlite/feed.hpp"
 
 #include <algorithm>
 #include <array>

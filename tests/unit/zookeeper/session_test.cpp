@@ -1,8 +1,8 @@
+#include "zookeeper/session/session.hpp"
+
 #include <chrono>
 
 #include <gtest/gtest.h>
-
-#include "zookeeper/session/session.hpp"
 
 namespace simba::zookeeper {
 namespace {

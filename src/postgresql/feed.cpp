@@ -1,4 +1,4 @@
-#include "postgresql/change_feed.hpp"
+#include "postgresql/feed.hpp"
 
 #include <algorithm>
 #include <exception>

@@ -1,4 +1,4 @@
-#include "sqlite/file_inspector.hpp"
+#include "sqlite/inspector.hpp"
 
 #include <sqlite3.h>
 #include <string_view>
