@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <sstream>
 #include <string>
 #include <system_error>
@@ -15,11 +14,23 @@ namespace simba::support {
 
 namespace fs = std::filesystem;
 
+namespace {
+
+/// Of a file below /proc; what cannot be read, as that of a process that ends meanwhile, is left
+/// out.
+std::string text_of(const fs::path& file) {
+  std::ifstream stream{file};
+  std::ostringstream text;
+  text << stream.rdbuf();  // unlike an iterator, it does not throw
+  return text.str();
+}
+
+}  // namespace
+
 bool is_stopped(pid_t process) {
   std::error_code gone;
   for (const auto& thread : fs::directory_iterator{fmt::format("/proc/{}/task", process), gone}) {
-    std::ifstream file{thread.path() / "stat"};
-    std::string text{std::istreambuf_iterator<char>{file}, {}};
+    const std::string text = text_of(thread.path() / "stat");
     // The name, in brackets, may have anything in it; the state follows.
     const auto name_end = text.rfind(") ");
     if (name_end == std::string::npos) continue;
@@ -48,8 +59,7 @@ bool holds_file_lock(pid_t process) {
 std::vector<std::string> processes_about(const std::string& text) {
   std::vector<std::string> found;
   for (const auto& entry : fs::directory_iterator{"/proc"}) {
-    std::ifstream stream{entry.path() / "cmdline"};
-    std::string line{std::istreambuf_iterator<char>{stream}, {}};
+    std::string line = text_of(entry.path() / "cmdline");
     std::replace(line.begin(), line.end(), '\0', ' ');
     if (line.find(text) != std::string::npos) found.push_back(std::move(line));
   }
