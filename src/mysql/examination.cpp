@@ -121,8 +121,9 @@ void Examination::check_server(engine::StoreReport& report) const {
   const std::string full = text(rows.front(), 0);
   const std::string product = product_of(full, about_.mariadb);
   report.server = fmt::format("{} {}", product, full.substr(0, full.find('-')));
-  if (rows.front().size() > 1 && rows.front()[1]) {
-    report.server_time = sql::server_time(detail::parse_number<std::int64_t>(*rows.front()[1]));
+  if (rows.front().size() > 1) {
+    const StatementResult::Value& now = rows.front()[1];
+    if (now) report.server_time = sql::server_time(detail::parse_number<std::int64_t>(*now));
   }
   const std::array<unsigned, 3> least =
       about_.mariadb ? std::array<unsigned, 3>{10, 3, 18} : std::array<unsigned, 3>{5, 7, 0};

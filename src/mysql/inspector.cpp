@@ -46,7 +46,9 @@ std::vector<std::string> MySqlInspector::names() {
   if (reply.refusal) throw to_error(settings_, *reply.refusal, Phase::asking);
   std::vector<std::string> names;
   for (const auto& row : answer::last(reply).rows) {
-    if (!row.empty() && row.front()) names.push_back(*row.front());
+    if (row.empty()) continue;
+    const StatementResult::Value& name = row.front();
+    if (name) names.push_back(*name);
   }
   return names;
 }

@@ -67,7 +67,7 @@ WHERE i.indrelid OPERATOR(pg_catalog.=) pg_catalog.to_regclass('simba_mutex')
 std::optional<std::uint64_t> capacity_in(const TableText& table, std::size_t row) {
   const auto length = detail::parse_number<std::uint32_t>(value_in(table, row, 2));
   const auto bytes = detail::parse_number<std::uint8_t>(value_in(table, row, 3));
-  if (bytes && *bytes > 0) return *bytes * std::uint64_t{8} - 1;
+  if (bytes && *bytes > 0) return *bytes * std::uint64_t{8} - 1U;
   if (length) return *length;
   return std::nullopt;
 }

@@ -52,7 +52,7 @@ LoopThread::LoopThread(const std::string& name, std::string what,
       parts_->group->start(name, [loop = parts_->loop, group = parts_->group] { loop->run(); });
 }
 
-void LoopThread::post(std::function<void()> task) {
+void LoopThread::post(std::function<void()> task) const {
   if (in_forked_child()) return;
   asio::post(loop()->io(), [loop = loop().get(), run = std::move(task)] {
     loop->leave_in_child();

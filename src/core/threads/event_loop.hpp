@@ -81,7 +81,7 @@ class LoopThread {
   bool in_forked_child() const noexcept { return parts_->in_forked_child(); }
 
   /// Runs `task` on the thread. What it throws is logged. After stop() it may never run.
-  void post(std::function<void()> task);
+  void post(std::function<void()> task) const;
 
   /// Ends the thread, after what is ready to run has run, and waits for it; called on a thread of
   /// the group it lets it go. What is in the loop and holds it, such as a connection, must have
