@@ -197,10 +197,13 @@ TEST(TestServer, OfAnotherReleaseHasAUsrOfItsOwn) {
   try {
     server = std::make_unique<RedisServer>();
   } catch (const std::runtime_error& error) {
-    if (std::string_view{error.what()}.find("Operation not permitted") == std::string_view::npos) {
+    const std::string_view reason = error.what();
+    // The latter where the root is no mount point, as in a chroot.
+    if (reason.find("Operation not permitted") == std::string_view::npos &&
+        reason.find("usr: Invalid argument") == std::string_view::npos) {
       throw;
     }
-    GTEST_SKIP() << "no namespaces here: " << error.what();
+    GTEST_SKIP() << "no namespaces here: " << reason;
   }
   const auto info = RedisConsole{server->location()}.value({"INFO", "server"});
   const auto number = info.find("process_id:") + std::string_view{"process_id:"}.size();
