@@ -1,9 +1,14 @@
 // The MySQL store on MariaDB against the bare client library: acquire + release one after the
-// other, hand-over between processes, and what 1,000 waiters cost.
+// other, hand-over between processes, what 1,000 waiters cost, and how much of a core the server
+// takes for 2,000 and 10,000 of one process.
+#include <fstream>
+#include <iterator>
 #include <memory>
 #include <mysql.h>
+#include <sstream>
 #include <stdexcept>
 #include <string>
+#include <unistd.h>
 #include <vector>
 
 #include "mysql/statements.hpp"
@@ -62,6 +67,46 @@ class Raw {
   std::unique_ptr<MYSQL, void (*)(MYSQL*)> connection_;
 };
 
+/// CPU time that a process has taken so far, of all its threads, in seconds.
+double cpu_seconds(const std::string& process) {
+  std::ifstream stream{"/proc/" + process + "/stat"};
+  std::string text{std::istreambuf_iterator<char>{stream}, {}};
+  text.erase(0, text.rfind(')') + 1);  // the name, which may have anything in it
+  std::istringstream words{text};
+  std::string skipped;
+  for (int field = 3; field < 14; ++field) words >> skipped;
+  double user = 0;
+  double system = 0;
+  if (!(words >> user >> system)) throw std::runtime_error{"no process " + process};
+  return (user + system) / static_cast<double>(sysconf(_SC_CLK_TCK));
+}
+
+/// Not a matter of the machine's load: CPU time of the server against the time that has passed.
+void waiting_figures(const SqlProduct& product, const std::string& server, Figures& figures) {
+  constexpr auto begun = 20s;     // all have asked once, and wait
+  constexpr auto observed = 40s;  // longer than a lease, after which they ask again
+  for (const int count : {2'000, 10'000}) {
+    product.occupy(count);
+    const auto factory = product.make_factory({});
+    std::vector<std::unique_ptr<Quiet>> contenders;
+    std::vector<std::unique_ptr<MutexContendService>> services;
+    for (int i = 0; i < count; ++i) {
+      contenders.push_back(std::make_unique<Quiet>("mutex-" + std::to_string(i)));
+      services.push_back(factory->create_mutex_contend_service(*contenders.back()));
+      services.back()->start();
+    }
+    std::this_thread::sleep_for(begun);
+    const auto from = std::chrono::steady_clock::now();
+    const double before = cpu_seconds(server);
+    std::this_thread::sleep_for(observed);
+    const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - from;
+    figures.at_most(product.name + ": CPU of the server for " + std::to_string(count) +
+                        " mutexes that a process waits for",
+                    100 * (cpu_seconds(server) - before) / passed.count(), 2, "% of a core");
+    for (const auto& service : services) service->close();
+  }
+}
+
 int run() {
   pin_to_core(0);
   const support::MariaDbServer server;
@@ -83,10 +128,12 @@ int run() {
   Raw raw{at};
   product.raw = [&](int rounds) { raw.acquire_and_release(rounds); };
   product.occupy = [&](int count) {
+    std::string rows;
     for (int i = 0; i < count; ++i) {
-      raw.execute("INSERT INTO simba_mutex VALUES ('mutex-" + std::to_string(i) +
-                  "', 0, 4102444800000, 4102444800000, 'another', 1)");
+      rows += (i == 0 ? "" : ",") + std::string{"('mutex-"} + std::to_string(i) +
+              "', 0, 4102444800000, 4102444800000, 'another', 1)";
     }
+    raw.execute("INSERT IGNORE INTO simba_mutex VALUES " + rows);
   };
   product.connections = [&] {
     return std::stod(
@@ -98,6 +145,10 @@ int run() {
   };
   serial_figure(product, figures);
   waiters_figures(product, figures);
+  std::ifstream pid_file{raw.execute("SELECT @@pid_file")};
+  std::string server_process;
+  pid_file >> server_process;
+  waiting_figures(product, server_process, figures);
   return figures.exit_code();
 }
 

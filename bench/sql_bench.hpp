@@ -205,7 +205,7 @@ inline double take_over_milliseconds(const SqlProduct& product) {
     const pid_t waiter = in_process([&] {
       const auto factory = product.make_factory(lease);
       SimbaLocker locker{mutex, *factory};
-      locker.try_acquire();
+      static_cast<void>(locker.try_acquire());
       shared->waiting = true;
       locker.acquire();
       shared->took = nanoseconds_now() - shared->killed_at;

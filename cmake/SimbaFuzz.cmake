@@ -75,11 +75,15 @@ function(simba_add_corpus_test)
     endif()
     string(REGEX REPLACE "_fuzz$" "" name "${stem}")
     string(APPEND names " X(${name})")
-    list(APPEND sources "${source}")
+    # Its entry gets a name of its own, so that all can be in one program, and be compiled together.
+    set(renamed "${PROJECT_BINARY_DIR}/generated/fuzz/${stem}.cpp")
+    file(CONFIGURE OUTPUT "${renamed}" @ONLY CONTENT [=[
+#define LLVMFuzzerTestOneInput simba_fuzz_@name@
+#include "@source@"
+#undef LLVMFuzzerTestOneInput
+]=])
+    list(APPEND sources "${renamed}")
     list(APPEND parts ${part})
-    set_source_files_properties("${source}" PROPERTIES
-      COMPILE_DEFINITIONS LLVMFuzzerTestOneInput=simba_fuzz_${name}
-      SKIP_PRECOMPILE_HEADERS ON)
   endforeach()
   list(REMOVE_DUPLICATES parts)
   file(CONFIGURE OUTPUT "${PROJECT_BINARY_DIR}/generated/fuzz/fuzz_targets.hpp" @ONLY

@@ -56,6 +56,14 @@ const StatementResult& statement(const Reply& reply, std::size_t number) {
   return reply.results[number - 1];
 }
 
+std::string identity(const StatementResult& result) {
+  std::string all;
+  for (const Values& values : result.rows) {
+    for (const auto& one : values) all.append(one.value_or("")).append("\n");
+  }
+  return all;
+}
+
 std::optional<std::uint64_t> number(const Values& values, std::size_t column) {
   const auto& found = value(values, column);
   if (!found) return std::nullopt;

@@ -20,6 +20,9 @@ const StatementResult& last(const Reply& reply);
 /// That of the statement of this number; the first is 1.
 const StatementResult& statement(const Reply& reply, std::size_t number);
 
+/// What the rows of `statements::identity` say, as one text; empty: nothing.
+std::string identity(const StatementResult& result);
+
 /// `values` begin with the columns of a row.
 sql::Row row(const std::vector<StatementResult::Value>& values);
 

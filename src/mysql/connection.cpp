@@ -11,13 +11,11 @@
 #include <ctime>
 #include <fcntl.h>
 #include <linux/sockios.h>
-#include <linux/tcp.h>
 #include <mysql.h>
-#include <netinet/in.h>
+#include <optional>
 #include <poll.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
-#include <sys/time.h>
 #include <unistd.h>
 #include <utility>
 
@@ -25,6 +23,7 @@
 
 #include "mysql/greeting.hpp"
 #include "simba/core/error.hpp"
+#include "sql/workers/connection_guard.hpp"
 
 // Whether the client library, by itself, checks the name for some hosts only, and never the chain
 // alone: since 3.4. It then leaves the judgement to us.
@@ -34,31 +33,70 @@
 #include <openssl/x509v3.h>
 #endif
 
+/// Exported by the library, but in none of its headers. Adds a function, for all connections of the
+/// process, that hears of each read (mode 0) and write; `length` is -1 where that failed.
+extern "C" int ma_pvio_register_callback(my_bool add, void (*callback)(int mode, MYSQL* mysql,
+                                                                       const unsigned char* bytes,
+                                                                       std::size_t length));
+
 namespace simba::mysql {
 namespace {
 
-// ---- whose certificate it is ------------------------------------------------------------------
+// ---- what the library calls back --------------------------------------------------------------
 
-/// What the library needs to know of the connection that it makes on this thread: its callback
-/// tells only of the TLS session.
-struct Handshake {
+/// What its callbacks need to know of the connection that it works for on this thread.
+struct Call {
   st_mysql& mysql;
   const MySqlOptions& options;
+  Allowance& allowance;
 };
-thread_local const Handshake* current_handshake = nullptr;
+thread_local const Call* current_call = nullptr;
 
-class HandshakeScope {
+class CallScope {
  public:
-  HandshakeScope(st_mysql& mysql, const MySqlOptions& options) : handshake_{mysql, options} {
-    current_handshake = &handshake_;
-  }
-  ~HandshakeScope() { current_handshake = nullptr; }
-  HandshakeScope(const HandshakeScope&) = delete;
-  HandshakeScope& operator=(const HandshakeScope&) = delete;
+  CallScope(st_mysql& mysql, const MySqlOptions& options, Allowance& allowance)
+      : call_{mysql, options, allowance}, outer_{std::exchange(current_call, &call_)} {}
+  ~CallScope() { current_call = outer_; }
+  CallScope(const CallScope&) = delete;
+  CallScope& operator=(const CallScope&) = delete;
 
  private:
-  const Handshake handshake_;
+  const Call call_;
+  const Call* const outer_;
 };
+
+/// Cuts the connection at once. The descriptor stays valid, for its owner to close, and leads
+/// nowhere: reading gives an end or an error, and writing raises no signal.
+void cut(int descriptor) noexcept {
+  ::shutdown(descriptor, SHUT_RDWR);
+  const int nowhere = ::open("/dev/null", O_RDWR | O_CLOEXEC);
+  if (nowhere < 0) return;
+  ::dup3(nowhere, descriptor, O_CLOEXEC);
+  ::close(nowhere);
+}
+
+/// As long as there is more to read the library reads on without a pause in which we could stop it.
+void count_what_is_read(int mode, MYSQL* mysql, const unsigned char* /*bytes*/,
+                        std::size_t length) noexcept {
+  constexpr std::size_t failed = static_cast<std::size_t>(-1);
+  if (mode != 0 || length == failed) return;
+  if (current_call == nullptr || mysql != &current_call->mysql) return;
+  Allowance& allowance = current_call->allowance;
+  if (length <= allowance.left) {
+    allowance.left -= length;
+    return;
+  }
+  allowance = {.left = 0, .exceeded = true};
+  cut(static_cast<int>(::mysql_get_socket(mysql)));
+}
+
+/// Once for the process: it cannot be done for one connection.
+bool counts_what_is_read() {
+  static const bool registered = ::ma_pvio_register_callback(1, &count_what_is_read) == 0;
+  return registered;
+}
+
+// ---- whose certificate it is ------------------------------------------------------------------
 
 #if SIMBA_MYSQL_JUDGES_CERTIFICATES
 
@@ -77,28 +115,28 @@ bool names(X509& certificate, const std::string& host) noexcept {
 }
 
 /// Why a server must not be logged in to, or nullptr.
-const char* problem_of(const TlsSession& session, const Handshake& handshake) noexcept {
-  if (session.transport != handshake.mysql.net.pvio || session.ssl == nullptr) {
+const char* problem_of(const TlsSession& session, const Call& call) noexcept {
+  if (session.transport != call.mysql.net.pvio || session.ssl == nullptr) {
     return "the certificate cannot be read with this version of the client library";
   }
   if (const long result = ::SSL_get_verify_result(session.ssl); result != X509_V_OK) {
     return ::X509_verify_cert_error_string(result);
   }
-  if (handshake.mysql.net.tls_verify_status != 0) return "the certificate was not accepted";
+  if (call.mysql.net.tls_verify_status != 0) return "the certificate was not accepted";
   X509* const certificate = ::SSL_get_peer_certificate(session.ssl);
   if (certificate == nullptr) return "the server has no certificate";
   const bool named =
-      handshake.options.tls.mode != TlsMode::verify || names(*certificate, handshake.options.host);
+      call.options.tls.mode != TlsMode::verify || names(*certificate, call.options.host);
   ::X509_free(certificate);
   return named ? nullptr : "the certificate is not for this host name";
 }
 
 /// Called by the library before anything but the greeting was answered; not 0 refuses the server.
 int judge_certificate(const void* session, unsigned /*wanted*/) noexcept {
-  if (current_handshake == nullptr) return 1;
-  const char* problem = problem_of(*static_cast<const TlsSession*>(session), *current_handshake);
+  if (current_call == nullptr) return 1;
+  const char* problem = problem_of(*static_cast<const TlsSession*>(session), *current_call);
   if (problem == nullptr) return 0;
-  auto& net = current_handshake->mysql.net;
+  auto& net = current_call->mysql.net;
   // Else a host that it takes for local is forgiven.
   net.tls_verify_status |= MARIADB_TLS_VERIFY_ERROR;
   net.last_errno = tls_failed;
@@ -137,11 +175,18 @@ void configure_verification(st_mysql& mysql, TlsMode mode) {
 
 // The library runs an operation on a stack of its own, name resolution and TLS included.
 constexpr unsigned long stack_size = 256UL * 1024;
-constexpr unsigned long largest_packet = 16UL * 1024 * 1024;
 
-// The names of a million mutexes fit into it.
+// Of rows, in memory: the names of a million mutexes fit into it.
 constexpr std::size_t largest_answer = 128UL * 1024 * 1024;
-constexpr std::size_t largest_log_in = 1024UL * 1024;
+
+// Of what the library reads before it gives us something: a log-in, or the descriptions of columns,
+// which take up to ten times as much in memory.
+constexpr std::size_t largest_head = 1024UL * 1024;
+
+// The same for a row. The library's own bound is behind it: it would call that a lost connection.
+constexpr std::size_t largest_row = 16UL * 1024 * 1024;
+constexpr unsigned long largest_packet = largest_row + largest_head;
+
 constexpr std::size_t most_columns = 32;
 constexpr std::size_t most_results = 16;
 
@@ -210,42 +255,16 @@ void configure(st_mysql& mysql, const Settings& settings) {
 void close_on_exec(int descriptor) noexcept { ::fcntl(descriptor, F_SETFD, FD_CLOEXEC); }
 
 /// The library reads and writes encrypted data as if the socket never blocked, but leaves it in
-/// blocking mode. Until it is connected a limit to each read must do, since it shakes hands so.
-void limit_blocking(int descriptor, std::chrono::milliseconds limit) noexcept {
-  const auto seconds = std::chrono::floor<std::chrono::seconds>(limit);
-  const timeval value{.tv_sec = seconds.count(),
-                      .tv_usec = std::chrono::microseconds{limit - seconds}.count()};
-  ::setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &value, sizeof value);
-  ::setsockopt(descriptor, SOL_SOCKET, SO_SNDTIMEO, &value, sizeof value);
-}
-
+/// blocking mode, in which it shakes hands.
 void never_block(int descriptor) noexcept {
   const int flags = ::fcntl(descriptor, F_GETFL);
   if (flags >= 0) ::fcntl(descriptor, F_SETFL, flags | O_NONBLOCK);
-}
-
-/// How many bytes have come so far. None by a Unix socket: who may answer there is trusted.
-std::uint64_t received(int descriptor) noexcept {
-  tcp_info facts{};
-  socklen_t size = sizeof facts;
-  const bool known = ::getsockopt(descriptor, IPPROTO_TCP, TCP_INFO, &facts, &size) == 0;
-  return known ? facts.tcpi_bytes_received : 0;
 }
 
 /// Lets poll() find it readable when it has `bytes`, or its end.
 void wake_for(int descriptor, std::size_t bytes) noexcept {
   const int value = static_cast<int>(bytes);
   ::setsockopt(descriptor, SOL_SOCKET, SO_RCVLOWAT, &value, sizeof value);
-}
-
-/// Cuts the connection at once. The descriptor stays valid, for its owner to close, and leads
-/// nowhere: reading gives an end or an error, and writing raises no signal.
-void cut(int descriptor) noexcept {
-  ::shutdown(descriptor, SHUT_RDWR);
-  const int nowhere = ::open("/dev/null", O_RDWR | O_CLOEXEC);
-  if (nowhere < 0) return;
-  ::dup3(nowhere, descriptor, O_CLOEXEC);
-  ::close(nowhere);
 }
 
 sigset_t pipe_signal() noexcept {
@@ -290,7 +309,8 @@ const char* or_null(const std::string& text) { return text.empty() ? nullptr : t
 
 Connection::Connection(const Settings& settings)
     : settings_{settings}, mysql_{::mysql_init(nullptr)} {
-  if (mysql_ == nullptr) {
+  if (mysql_ == nullptr || !counts_what_is_read()) {
+    if (mysql_ != nullptr) ::mysql_close(mysql_);
     throw Error{ErrorKind::internal, "out of memory in the MySQL client library"};
   }
   try {
@@ -307,6 +327,7 @@ Connection::~Connection() {
     return;
   }
   const NoPipeSignal no_signal{encrypts()};
+  const CallScope call{*mysql_, settings_.options, allowance_};
   if (busy() || broken_) unwind();
   ::mysql_close(mysql_);
 }
@@ -322,7 +343,8 @@ void Connection::begin_connect() {
     const unsigned tcp = MYSQL_PROTOCOL_TCP;
     ::mysql_optionsv(mysql_, MYSQL_OPT_PROTOCOL, &tcp);
   }
-  const HandshakeScope handshake{*mysql_, options};
+  const CallScope call{*mysql_, options, allowance_};
+  allowance_ = {.left = largest_head};
   advance(::mysql_real_connect_start(
       &connect_answer_, mysql_, local ? nullptr : options.host.c_str(), options.user.c_str(),
       options.password.reveal().c_str(), options.database.c_str(), local ? 0U : options.port,
@@ -334,8 +356,9 @@ void Connection::begin_query(std::string_view text) {
   operation_ = Operation::query;
   reply_ = {};
   answer_size_ = 0;
-  received_before_ = received(descriptor());
   text_ = text;
+  const CallScope call{*mysql_, settings_.options, allowance_};
+  allowance_.left = largest_head;
   advance(::mysql_real_query_start(&answer_, mysql_, text_.data(), text_.size()));
 }
 
@@ -354,8 +377,9 @@ short Connection::events() const noexcept {
 }
 
 /// `occurred` is of what it waits for: all of it, or that the time is up.
-void Connection::go_on(int occurred) {
+void Connection::go_on(int occurred, LocalTime deadline, const sql::Wakeup& closing) {
   const NoPipeSignal no_signal{encrypts()};
+  const CallScope call{*mysql_, settings_.options, allowance_};
   if (operation_ == Operation::connect && encrypts() && !greeted_) {
     awaits_greeting_ = false;
     if (occurred == MYSQL_WAIT_TIMEOUT) {
@@ -364,13 +388,10 @@ void Connection::go_on(int occurred) {
       return;
     }
   }
-  // What the library keeps by itself is counted here: log-ins, and the descriptions of columns.
-  const std::uint64_t most = operation_ == Operation::connect ? largest_log_in : largest_answer;
-  if (received(descriptor()) > received_before_ + most) {
-    unwind();
-    refuse_answer();
-    return;
-  }
+  // A limit to each of its reads would not do: a server that sends a byte now and then keeps to
+  // any.
+  std::optional<sql::ConnectionGuard> guard;
+  if (operation_ == Operation::connect && greeted_) guard.emplace(descriptor(), deadline, closing);
   advance(resume(occurred));
 }
 
@@ -416,10 +437,8 @@ void Connection::refuse_connect() {
 
 int Connection::resume(int ready) {
   switch (operation_) {
-    case Operation::connect: {
-      const HandshakeScope handshake{*mysql_, settings_.options};
+    case Operation::connect:
       return ::mysql_real_connect_cont(&connect_answer_, mysql_, ready);
-    }
     case Operation::query:
       return ::mysql_real_query_cont(&answer_, mysql_, ready);
     case Operation::fetch:
@@ -500,6 +519,11 @@ int Connection::begin_result() {
     return 0;
   }
   operation_ = Operation::fetch;
+  return begin_row();
+}
+
+int Connection::begin_row() {
+  allowance_.left = largest_row;
   return ::mysql_fetch_row_start(&row_, rows_);
 }
 
@@ -524,7 +548,7 @@ int Connection::after_row() {
     refuse_answer();
     return 0;
   }
-  return ::mysql_fetch_row_start(&row_, rows_);
+  return begin_row();
 }
 
 int Connection::end_result() {
@@ -534,6 +558,7 @@ int Connection::end_result() {
     return 0;
   }
   operation_ = Operation::next;
+  allowance_.left = largest_head;
   return ::mysql_next_result_start(&answer_, mysql_);
 }
 
@@ -554,6 +579,10 @@ void Connection::done() noexcept {
 
 void Connection::fail() {
   done();
+  if (allowance_.exceeded) {
+    refuse_answer();
+    return;
+  }
   reply_.refusal = Refusal{::mysql_errno(mysql_), ::mysql_error(mysql_)};
   if (!connected_ || breaks_connection(*reply_.refusal)) broken_ = true;
 }
@@ -562,25 +591,30 @@ Reply Connection::finish(LocalTime deadline, const sql::Wakeup& closing) {
   while (busy()) {
     switch (sql::wait_for(descriptor(), events(), std::min(deadline, due_), closing)) {
       case sql::Waited::ready:
-        go_on(waiting_for_ & ~MYSQL_WAIT_TIMEOUT);
+        go_on(waiting_for_ & ~MYSQL_WAIT_TIMEOUT, deadline, closing);
         break;
       case sql::Waited::timed_out:
         if (sql::real_now() < deadline) {
-          go_on(MYSQL_WAIT_TIMEOUT);
+          go_on(MYSQL_WAIT_TIMEOUT, deadline, closing);
           break;
         }
         leave_behind();
-        throw Error{
-            ErrorKind::timeout,
-            fmt::format("{} MySQL at {}: timed out",
-                        connected_ ? "no answer from" : "cannot connect to", settings_.place)};
+        throw time_out();
       case sql::Waited::woken:
         broken_ = true;
         throw Error{ErrorKind::unavailable,
                     fmt::format("connection to MySQL at {} is being closed", settings_.place)};
     }
   }
+  // A handshake that was cut at the deadline looks like one that failed.
+  if (!connected_ && reply_.refusal && sql::real_now() >= deadline) throw time_out();
   return std::exchange(reply_, {});
+}
+
+Error Connection::time_out() const {
+  return Error{ErrorKind::timeout,
+               fmt::format("{} MySQL at {}: timed out",
+                           connected_ ? "no answer from" : "cannot connect to", settings_.place)};
 }
 
 bool Connection::mariadb() const noexcept { return ::mariadb_connection(mysql_) != 0; }
@@ -598,7 +632,6 @@ void Connection::prepare_socket() noexcept {
   const int own = descriptor();
   if (own < 0 || own == prepared_) return;
   close_on_exec(own);
-  if (encrypts()) limit_blocking(own, settings_.options.sql.connect_timeout / 2);
   prepared_ = own;
 }
 

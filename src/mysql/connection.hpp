@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -10,7 +11,7 @@
 #include "mysql/settings.hpp"
 #include "simba/core/fork_guard.hpp"
 #include "simba/core/time.hpp"
-#include "sql/workers/wakeup.hpp"
+#include "sql/workers/poll_wait.hpp"
 
 struct st_mysql;
 struct st_mysql_res;
@@ -32,13 +33,19 @@ struct Reply {
   std::optional<Refusal> refusal{};
 };
 
+/// How much the library may still read before it gives us something: a step of an operation.
+struct Allowance {
+  std::size_t left = 0;   ///< in bytes
+  bool exceeded = false;  ///< the connection was cut
+};
+
 /// One connection of the client library. An operation is begun, then finished with a deadline and a
-/// wakeup that ends it. What blocks nevertheless, because the library does: name resolution, and a
-/// TLS handshake, for the connect timeout in whole seconds at most. Local files are never sent. An
-/// answer that is far larger than any table of mutexes is refused, and so is a log-in of more than
-/// a megabyte. Descriptions of columns are the library's: they are counted whenever it waits for
-/// more, so a server that never lets it wait is not bounded. (By TCP; whoever may answer at a Unix
-/// socket is trusted.)
+/// wakeup that ends it. What blocks nevertheless, because the library does, is name resolution.
+/// Local files are never sent.
+///
+/// An answer that is far larger than any table of mutexes is refused, and so is a row of more than
+/// 16 MiB, and a log-in or the descriptions of columns of more than a MiB: what is read is counted,
+/// and the connection is cut while the library still reads.
 ///
 /// Where TLS is required a server that does not offer it is sent nothing: its greeting is looked at
 /// before the library reads it, which would log in all the same. Only a server that is trusted
@@ -83,18 +90,20 @@ class Connection {
   bool busy() const noexcept { return operation_ != Operation::none; }
   int descriptor() const noexcept;
   short events() const noexcept;  // of poll(), that the operation waits for
-  void go_on(int occurred);
+  void go_on(int occurred, LocalTime deadline, const sql::Wakeup& closing);
   bool may_read_greeting();
   void refuse_connect();
   void advance(int waiting_for);
   int resume(int ready);
   int after_step();
   int begin_result();
+  int begin_row();
   int after_row();
   int end_result();
   void refuse_answer();
   void done() noexcept;
   void fail();
+  Error time_out() const;
   void prepare_socket() noexcept;
   void unwind() noexcept;
   void leave_behind() noexcept;
@@ -122,8 +131,8 @@ class Connection {
   st_mysql_res* rows_ = nullptr;
   char** row_ = nullptr;
   StatementResult result_{};
-  std::size_t answer_size_ = 0;        // of all results so far, in memory
-  std::uint64_t received_before_ = 0;  // by the socket, before the operation
+  std::size_t answer_size_ = 0;  // of all results so far, in memory
+  Allowance allowance_{};
 };
 
 }  // namespace simba::mysql

@@ -2,12 +2,13 @@
 
 #include <atomic>
 #include <cstddef>
+#include <map>
 #include <memory>
 #include <mutex>
-#include <set>
 #include <string>
 
 #include "mysql/settings.hpp"
+#include "simba/core/error.hpp"
 #include "simba/core/log.hpp"
 #include "simba/core/time.hpp"
 
@@ -26,23 +27,30 @@ class Server {
   std::atomic<bool> table_seen{false};       ///< it exists and has our columns
   std::atomic<bool> repeatable_read{false};  ///< the binary log allows nothing less
 
-  /// Counts a connection that is about to be made. Throws Error `unavailable` where the server may
-  /// have as many of this process as the pool has, with those that were closed while a statement
-  /// was under way: it goes on with that until its wait for a lock is over.
+  /// Counts a connection that is about to be made. Throws Error `unavailable` where the server that
+  /// answered last may have as many of this process as the pool has, with those that were closed
+  /// while a statement was under way: it goes on with that until its wait for a lock is over.
   void open_place();
 
-  /// That connection is closed. `busy_until`: how long the server may go on with what it was asked
-  /// last; in the past: not at all.
-  void close_place(LocalTime busy_until);
+  /// That connection has reached the server that calls itself `identity`; empty: it does not tell.
+  /// What others at the same address were left with does not count here. Throws like `open_place`
+  /// where this one has as many without it.
+  void arrived(const std::string& identity);
 
-  /// The table takes the name of a mutex for another. Logged once a name.
-  void name_taken(const std::string& mutex, const std::string& message);
+  /// That connection, to the server `identity`, is closed; empty: it had not arrived. `busy_until`:
+  /// how long that server may go on with what it was asked last; in the past: not at all.
+  void close_place(const std::string& identity, LocalTime busy_until);
 
  private:
+  std::size_t left_behind() const;
+  Error full(std::size_t left_behind) const;
+
   std::mutex mutex_;
-  std::set<std::string> taken_names_;       // guarded by mutex_
-  std::size_t open_ = 0;                    // guarded by mutex_
-  std::multiset<LocalTime> left_behind_{};  // guarded by mutex_; until when each counts
+
+  // guarded by mutex_
+  std::size_t open_ = 0;
+  std::string latest_{};                                 // the identity of who answered last
+  std::multimap<LocalTime, std::string> left_behind_{};  // until when each counts, and where
 };
 
 }  // namespace simba::mysql

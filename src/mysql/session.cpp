@@ -4,6 +4,7 @@
 #include <exception>
 #include <iterator>
 #include <unordered_set>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -65,7 +66,13 @@ MySqlSession::Place::Place(Server& server, const Connection& connection)
 MySqlSession::Place::~Place() {
   using std::chrono::seconds;
   const seconds longest = statements::lock_wait(server_.settings.statement_timeout) + seconds{1};
-  server_.close_place(connection_.left_behind() ? sql::real_now() + longest : LocalTime::min());
+  server_.close_place(identity_,
+                      connection_.left_behind() ? sql::real_now() + longest : LocalTime::min());
+}
+
+void MySqlSession::Place::arrived(std::string identity) {
+  identity_ = std::move(identity);
+  server_.arrived(identity_);
 }
 
 MySqlSession::MySqlSession(std::shared_ptr<Server> server, LocalTime deadline,
@@ -75,9 +82,7 @@ MySqlSession::MySqlSession(std::shared_ptr<Server> server, LocalTime deadline,
       connection_{server_->settings},
       place_{*server_, connection_} {
   connect(deadline);
-  must(statements::set_up(connection_.mariadb(), server_->repeatable_read,
-                          server_->settings.statement_timeout),
-       deadline, never_changes);
+  set_up(deadline);
   if (!server_->table_seen) {
     check_table(deadline);
     server_->table_seen = true;
@@ -88,6 +93,14 @@ void MySqlSession::connect(LocalTime deadline) {
   connection_.begin_connect();
   const Reply reply = connection_.finish(deadline, closing_);
   if (reply.refusal) refuse(*reply.refusal, Phase::connecting);
+}
+
+void MySqlSession::set_up(LocalTime deadline) {
+  auto text = statements::set_up(connection_.mariadb(), server_->repeatable_read,
+                                 server_->settings.statement_timeout);
+  text.append(";").append(statements::identity());
+  const Reply reply = must(text, deadline, never_changes);
+  place_.arrived(answer::identity(answer::last(reply)));
 }
 
 void MySqlSession::check_table(LocalTime deadline) {
@@ -170,15 +183,18 @@ std::vector<Row> MySqlSession::acquire(std::span<const Ask> asks, LocalTime dead
     std::ranges::move(
         answer::with_refusals(std::move(made), {}, affected, Change::acquire, missing),
         std::back_inserter(rows));
-  } catch (const Error&) {
+    // A name that the table cannot hold beside another must not stop those that went with it.
+    for (const Ask& ask : without_row(missing, rows)) {
+      const Error error = name_taken(ask.mutex, deadline);
+      if (asks.size() == 1) throw Error{error};
+      rows.push_back({.mutex = ask.mutex, .owner_id = {}, .problem = error});
+    }
+  } catch (const Error& error) {
     if (rows.empty()) throw;
-    return rows;  // what was answered stays so; the others are in doubt and ask again
-  }
-  // A name that the table cannot hold beside another must not stop those that went with it.
-  for (const Ask& ask : without_row(missing, rows)) {
-    const Error error = name_taken(ask.mutex, deadline);
-    if (asks.size() == 1) throw Error{error};
-    server_->name_taken(ask.mutex, error.what());
+    // What was answered stays so.
+    for (const Ask& ask : without_row(missing, rows)) {
+      rows.push_back({.mutex = ask.mutex, .owner_id = {}, .problem = error});
+    }
   }
   return rows;
 }

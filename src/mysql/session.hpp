@@ -26,6 +26,7 @@ class MySqlSession final : public sql::Session {
 
  private:
   void connect(LocalTime deadline);
+  void set_up(LocalTime deadline);
   void check_table(LocalTime deadline);
   void make_table(LocalTime deadline);
 
@@ -46,15 +47,19 @@ class MySqlSession final : public sql::Session {
     Place(const Place&) = delete;
     Place& operator=(const Place&) = delete;
 
+    /// See Server::arrived.
+    void arrived(std::string identity);
+
    private:
     Server& server_;
     const Connection& connection_;
+    std::string identity_{};
   };
 
   const std::shared_ptr<Server> server_;
   const sql::Wakeup& closing_;
   Connection connection_;
-  const Place place_;
+  Place place_;
 };
 
 }  // namespace simba::mysql

@@ -226,6 +226,10 @@ std::string set_up(bool mariadb, bool repeatable_read, milliseconds statement_ti
   return text;
 }
 
+std::string_view identity() noexcept {
+  return "SHOW VARIABLES WHERE Variable_name IN ('hostname','port','server_id','server_uuid')";
+}
+
 std::string_view look_for_table() noexcept {
   return "SELECT mutex,owner_id,acquired_at,ttl_at,transition_at,version FROM simba_mutex LIMIT 0";
 }

@@ -29,6 +29,10 @@ std::chrono::seconds lock_wait(std::chrono::milliseconds statement_timeout) noex
 /// What a session needs, whatever the server's settings.
 std::string set_up(bool mariadb, bool repeatable_read, std::chrono::milliseconds statement_timeout);
 
+/// What tells a server from others at the same address. A row for each of some variables; one that
+/// the server does not have is left out, where a SELECT of it would fail.
+std::string_view identity() noexcept;
+
 /// Fails where the table is missing or is not ours. No rows.
 std::string_view look_for_table() noexcept;
 

@@ -2,20 +2,20 @@
 
 #include <cstddef>
 #include <libpq-fe.h>
-#include <linux/tcp.h>
-#include <netinet/in.h>
+#include <optional>
 #include <poll.h>
-#include <sys/socket.h>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "postgresql/errors.hpp"
 #include "simba/core/error.hpp"
+#include "sql/workers/connection_guard.hpp"
 
 namespace simba::postgresql {
 namespace {
 
+using sql::received;
 using sql::Waited;
 
 /// No statement of Simba has more; a server that goes on for ever is stopped here.
@@ -29,14 +29,6 @@ constexpr std::uint64_t longest_greeting = std::uint64_t{1} << 20U;
 /// What comes unasked beside notifications, and what a notification has around its payload.
 constexpr std::uint64_t longest_chatter = std::uint64_t{1} << 20U;
 constexpr std::uint64_t around_payload = 64;
-
-/// How many bytes have come so far. None by a Unix socket: who may answer there is trusted.
-std::uint64_t received(int descriptor) noexcept {
-  tcp_info facts{};
-  socklen_t size = sizeof facts;
-  const bool known = ::getsockopt(descriptor, IPPROTO_TCP, TCP_INFO, &facts, &size) == 0;
-  return known ? facts.tcpi_bytes_received : 0;
-}
 
 bool readable(int descriptor) noexcept {
   pollfd one{descriptor, POLLIN, 0};
@@ -60,6 +52,16 @@ template <typename AnyError>
 void Connection::fail(const AnyError& error) {
   close();
   throw error;  // NOLINT(cert-err60-cpp): Error is copied without throwing
+}
+
+/// A message that is announced as long is read without a pause for as long as there is more of it,
+/// so reading may have to be stopped from outside.
+template <typename Read>
+auto Connection::guarded(Read read, std::uint64_t most) {
+  const sql::ConnectionGuard guard{PQsocket(connection_), accounted_ + most};
+  const auto answer = read();
+  if (guard.exceeded()) refuse_amount(most);
+  return answer;
 }
 
 Connection::Connection(std::shared_ptr<const ConnectSettings> settings)
@@ -131,7 +133,9 @@ Waited Connection::connect(LocalTime until, const sql::Wakeup& wakeup) {
     if (waited != Waited::ready) return waited;
     check_amount(longest_greeting);
     check_password();
-    const PostgresPollingStatusType state = PQconnectPoll(connection_);
+    const auto poll = [this] { return PQconnectPoll(connection_); };
+    const PostgresPollingStatusType state =
+        wanted_ == POLLIN ? guarded(poll, longest_greeting) : poll();
     if (state == PGRES_POLLING_FAILED) fail(connect_failure(database_name(), connection_));
     connected_ = state == PGRES_POLLING_OK;
     wanted_ = state == PGRES_POLLING_READING ? POLLIN : POLLOUT;
@@ -141,7 +145,10 @@ Waited Connection::connect(LocalTime until, const sql::Wakeup& wakeup) {
 }
 
 void Connection::check_amount(std::uint64_t most) {
-  if (received(PQsocket(connection_)) <= accounted_ + most) return;
+  if (received(PQsocket(connection_)) > accounted_ + most) refuse_amount(most);
+}
+
+void Connection::refuse_amount(std::uint64_t most) {
   fail(Error{ErrorKind::internal,
              fmt::format("{}: the server sent more than {} MiB, which no reply should need; is it "
                          "PostgreSQL?",
@@ -172,6 +179,7 @@ void Connection::begin_statement() {
   result_.reset();
   refused_.reset();
   results_ = 0;
+  has_read_ = false;
 }
 
 void Connection::check_sent(int sent) {
@@ -233,14 +241,21 @@ void Connection::keep(Result result) {
 
 Waited Connection::receive(LocalTime until, const sql::Wakeup& wakeup) {
   check_open();
+  std::optional<sql::ConnectionGuard> guard;
   for (;;) {
     short events = 0;
     while (!flush_or_wait(events)) {
       const Waited waited = sql::wait_for(PQsocket(connection_), events, until, wakeup);
       if (waited != Waited::ready) return waited;
       check_amount(longest_answer);
+      // What the first read announces is not read with it: most answers need no guard.
+      if (std::exchange(has_read_, true) && !guard) {
+        guard.emplace(PQsocket(connection_), accounted_ + longest_answer);
+      }
+      const int answer = PQconsumeInput(connection_);
+      if (guard && guard->exceeded()) refuse_amount(longest_answer);
       // What came before the end of the connection is still to be read.
-      if (PQconsumeInput(connection_) != 1 && PQisBusy(connection_) != 0) lose();
+      if (answer != 1 && PQisBusy(connection_) != 0) lose();
     }
     Result result{PQgetResult(connection_)};
     if (!result) break;
@@ -260,10 +275,10 @@ Waited Connection::receive(LocalTime until, const sql::Wakeup& wakeup) {
 Waited Connection::listen(LocalTime until, const sql::Wakeup& wakeup) {
   check_open();
   const Waited waited = sql::wait_for(PQsocket(connection_), POLLIN, until, wakeup);
-  if (waited == Waited::ready) check_amount(longest_chatter);
-  if (waited == Waited::ready && PQconsumeInput(connection_) != 1) {
-    lose();
-  }
+  if (waited != Waited::ready) return waited;
+  check_amount(longest_chatter);
+  const auto read = [this] { return PQconsumeInput(connection_); };
+  if (guarded(read, longest_chatter) != 1) lose();
   return waited;
 }
 
@@ -282,8 +297,15 @@ std::vector<std::string> Connection::take_notifications() {
 bool Connection::usable() noexcept {
   if (connection_ == nullptr || PQstatus(connection_) != CONNECTION_OK) return false;
   // What the server says unasked is short; one that never falls silent is of no use.
+  const auto read = [this] {
+    try {
+      return guarded([this] { return PQconsumeInput(connection_); }, longest_answer);
+    } catch (...) {
+      return 0;
+    }
+  };
   for (int reads = 0; readable(PQsocket(connection_)); ++reads) {
-    if (PQconsumeInput(connection_) != 1 || reads == 100) {
+    if (read() != 1 || reads == 100) {
       close();
       return false;
     }

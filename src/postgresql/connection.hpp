@@ -12,7 +12,7 @@
 #include "postgresql/settings.hpp"
 #include "simba/core/fork_guard.hpp"
 #include "simba/core/time.hpp"
-#include "sql/workers/wakeup.hpp"
+#include "sql/workers/poll_wait.hpp"
 
 namespace simba::postgresql {
 
@@ -89,6 +89,9 @@ class Connection {
   bool flush_or_wait(short& events);
   void keep(Result result);
   void check_amount(std::uint64_t most);
+  void refuse_amount(std::uint64_t most);
+  template <typename Read>
+  auto guarded(Read read, std::uint64_t most);
   void check_password();
 
   const std::shared_ptr<const ConnectSettings> settings_;
@@ -99,6 +102,7 @@ class Connection {
   Result result_{};
   std::optional<Refusal> refused_{};
   int results_ = 0;
+  bool has_read_ = false;        // some of the answer
   std::uint64_t accounted_ = 0;  ///< of the bytes that have come: before this statement, or of use
 };
 

@@ -6,7 +6,7 @@
 
 #include "postgresql/errors.hpp"
 #include "postgresql/statements.hpp"
-#include "sql/workers/wakeup.hpp"
+#include "sql/workers/poll_wait.hpp"
 
 namespace simba::postgresql {
 

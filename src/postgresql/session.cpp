@@ -238,11 +238,13 @@ std::vector<Row> PostgreSqlSession::change(Change change, std::span<const Ask> a
       rows.push_back(std::move(row));
     }
   } catch (const Error& error) {
-    // What was granted stays so; the others are in doubt and ask again. For a guard or release a
-    // missing row would mean that there is none; those that were changed are in doubt with the
-    // rest.
+    // What was granted stays so. A guard or release that was carried out is in doubt with the rest:
+    // what is wrong with that need not be repeated for each.
     if (change != Change::acquire) throw Error{ErrorKind::in_doubt, error.what()};
     if (rows.empty()) throw;
+    for (const Ask& ask : without(asks, rows)) {
+      rows.push_back({.mutex = ask.mutex, .owner_id = {}, .problem = error});
+    }
   }
   return rows;
 }

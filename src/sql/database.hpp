@@ -9,9 +9,10 @@
 #include <string_view>
 #include <vector>
 
+#include "simba/core/error.hpp"
 #include "simba/core/log.hpp"
 #include "simba/core/time.hpp"
-#include "sql/workers/wakeup.hpp"
+#include "sql/workers/poll_wait.hpp"
 
 /// What a database product must bring. Everything else of the SQL stores is shared.
 namespace simba::sql {
@@ -44,6 +45,10 @@ struct Row {
   /// An acquisition or a renewal found it owned by the contender itself, but under another version
   /// than it may be changed under.
   bool refused = false;
+
+  /// Why an acquisition failed for this mutex, although not for those that went with it: there is
+  /// nothing else to this row then but the name of the mutex.
+  std::optional<Error> problem{};
 };
 
 /// One connection. It throws `Error`, and nothing else, when something goes wrong: `timeout` where

@@ -125,13 +125,11 @@ class SqlStore final : public engine::LeaseStore, public std::enable_shared_from
 
   NameLimits name_limits() const noexcept override { return {}; }
 
-  /// A hint that is lost costs a look; then it is asked for. What is watched since a round of
-  /// several parts began waits for the end of the next.
+  /// A hint that is lost costs a round of looks; then it is asked for.
   engine::WorstCases worst_cases(const engine::ContentionPlan& plan) const override {
     engine::WorstCases worst = engine::worst_cases(plan);
     const std::size_t watched = hub_->names()->size();
-    const std::chrono::nanoseconds without_hint =
-        plan_.round(watched) * (plan_.parts(watched) > 1 ? 2 : 1) + plan.request_timeout;
+    const std::chrono::nanoseconds without_hint = plan_.round(watched) + plan.request_timeout;
     worst.hand_over_without_notice = std::min(worst.take_over, without_hint);
     if (plan_.sees_gone_owners) worst.take_over_when_gone = worst.hand_over_without_notice;
     return worst;

@@ -143,6 +143,10 @@ bool Statement::is_number(int column) const {
   return ::sqlite3_column_type(statement_.get(), column) == SQLITE_INTEGER;
 }
 
+bool Statement::is_text(int column) const {
+  return ::sqlite3_column_type(statement_.get(), column) == SQLITE_TEXT;
+}
+
 // ---- OpenInThisProcess ---------------------------------------------------------------------
 
 namespace {

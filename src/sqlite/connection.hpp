@@ -10,7 +10,7 @@
 
 #include "simba/core/error.hpp"
 #include "simba/core/time.hpp"
-#include "sql/workers/wakeup.hpp"
+#include "sql/workers/poll_wait.hpp"
 
 namespace simba::sqlite {
 
@@ -39,6 +39,9 @@ class Statement {
 
   /// Whether the column holds a whole number, and not something that can be turned into one.
   bool is_number(int column) const;
+
+  /// The same for text: a blob of the same bytes is none, and equals none.
+  bool is_text(int column) const;
 
  private:
   struct Finalize {

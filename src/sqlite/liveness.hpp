@@ -7,7 +7,7 @@
 
 #include "simba/core/time.hpp"
 #include "simba/sqlite/sqlite_factory.hpp"
-#include "sql/workers/wakeup.hpp"
+#include "sql/workers/poll_wait.hpp"
 
 namespace simba::sqlite {
 

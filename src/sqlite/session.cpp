@@ -284,28 +284,30 @@ std::vector<Row> SqliteSession::shown(std::vector<Found> found) const {
 }
 
 SqliteSession::Found SqliteSession::found_in(Statement& statement) const {
-  constexpr int first_number = 2;
+  constexpr int owner = 1;
   constexpr int version = 5;
-  for (int column = first_number; column <= version; ++column) {
-    if (statement.is_number(column) && (column != version || statement.number(column) >= 0))
-      continue;
+  constexpr int mark = 6;
+  for (int column = owner; column <= mark; ++column) {
+    const bool is_valid =
+        column == owner || column == mark ? statement.is_text(column) : statement.is_number(column);
+    if (is_valid && (column != version || statement.number(column) >= 0)) continue;
     const std::string mutex = statement.text(0);
     statement.reset();
     throw Error{
         ErrorKind::configuration,
         fmt::format(
-            "SQLite store: {}: invalid number in column {} of the row of mutex \"{}\"; delete the "
+            "SQLite store: {}: invalid value in column {} of the row of mutex \"{}\"; delete the "
             "row while nobody uses the mutex",
             connection_->path().string(), column + 1, mutex)};
   }
   return {.row = {.mutex = statement.text(0),
-                  .owner_id = statement.text(1),
+                  .owner_id = statement.text(owner),
                   .acquired_at = statement.number(2),
                   .ttl_at = statement.number(3),
                   .transition_at = statement.number(4),
                   .version = static_cast<FencingToken>(statement.number(version)),
                   .now = 0},
-          .liveness = statement.text(6)};
+          .liveness = statement.text(mark)};
 }
 
 }  // namespace simba::sqlite

@@ -13,7 +13,7 @@ namespace {
 
 using fuzz::check;
 
-void run(std::string_view text) {
+void run_cli_stat(std::string_view text) {
   constexpr pid_t largest = 1 << 22;
   ProcessStat stat;
   if (read_stat(text, stat)) {
@@ -35,6 +35,6 @@ void run(std::string_view text) {
 }  // namespace simba::cli
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  simba::cli::run({reinterpret_cast<const char*>(data), size});
+  simba::cli::run_cli_stat({reinterpret_cast<const char*>(data), size});
   return 0;
 }

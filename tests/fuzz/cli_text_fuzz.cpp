@@ -46,7 +46,7 @@ void check_moments(std::string_view bytes) {
         "a clock that is ahead is said to be ahead");
 }
 
-void run(std::string_view text) {
+void run_cli_text(std::string_view text) {
   check_shown(text);
   check_duration(text);
   check_moments(text);
@@ -56,6 +56,6 @@ void run(std::string_view text) {
 }  // namespace simba::cli
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  simba::cli::run({reinterpret_cast<const char*>(data), size});
+  simba::cli::run_cli_text({reinterpret_cast<const char*>(data), size});
   return 0;
 }

@@ -10,7 +10,7 @@
 namespace {
 
 /// An exception other than Error is a find.
-void run(std::string_view text) {
+void run_config_duration(std::string_view text) {
   using namespace simba::config;
   using simba::fuzz::check;
   try {
@@ -30,6 +30,6 @@ void run(std::string_view text) {
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  run({reinterpret_cast<const char*>(data), size});
+  run_config_duration({reinterpret_cast<const char*>(data), size});
   return 0;
 }

@@ -45,7 +45,7 @@ std::string complaint(const Environment& environment) {
   }
 }
 
-void run(std::string_view text) {
+void run_config_environment(std::string_view text) {
   const Environment environment = environment_of(text);
   check(fuzz::prints(complaint(environment)), "a message prints");
 
@@ -63,6 +63,6 @@ void run(std::string_view text) {
 }  // namespace simba::config
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  simba::config::run({reinterpret_cast<const char*>(data), size});
+  simba::config::run_config_environment({reinterpret_cast<const char*>(data), size});
   return 0;
 }

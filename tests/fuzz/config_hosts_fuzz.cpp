@@ -15,7 +15,7 @@ namespace {
 using fuzz::check;
 
 /// An exception other than Error is a find.
-void run(std::string_view text) {
+void run_config_hosts(std::string_view text) {
   constexpr std::uint16_t default_port = 6379;
   try {
     auto hosts = parse_hosts(text);
@@ -39,6 +39,6 @@ void run(std::string_view text) {
 }  // namespace simba::config
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  simba::config::run({reinterpret_cast<const char*>(data), size});
+  simba::config::run_config_hosts({reinterpret_cast<const char*>(data), size});
   return 0;
 }

@@ -28,7 +28,7 @@ std::string read(std::string_view url) {
   }
 }
 
-void run(std::string_view text) {
+void run_config_url(std::string_view text) {
   check(prints(read(text)), "what is said of a URL prints");
 
   constexpr std::string_view secret = "hunter2";
@@ -45,6 +45,6 @@ void run(std::string_view text) {
 }  // namespace simba::config
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  simba::config::run({reinterpret_cast<const char*>(data), size});
+  simba::config::run_config_url({reinterpret_cast<const char*>(data), size});
   return 0;
 }

@@ -14,7 +14,7 @@ namespace {
 using fuzz::check;
 
 /// An exception other than Error is a find.
-void run(std::string_view text) {
+void run_config_yaml(std::string_view text) {
   try {
     check_sections(read_yaml(text, "simba.yaml"));
   } catch (const Error& error) {
@@ -29,6 +29,6 @@ void run(std::string_view text) {
 }  // namespace simba::config
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  simba::config::run({reinterpret_cast<const char*>(data), size});
+  simba::config::run_config_yaml({reinterpret_cast<const char*>(data), size});
   return 0;
 }

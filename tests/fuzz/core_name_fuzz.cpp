@@ -68,7 +68,7 @@ void check_shown(std::string_view text) {
   check(cut.size() <= 23 && (cut == shown || cut.ends_with("...")), "an excerpt is short");
 }
 
-void run(std::string_view text) {
+void run_core_name(std::string_view text) {
   check_shown(text);
   const auto count = length(text);
   for (const std::size_t limit : {std::size_t{3}, NameLimits{}.mutex, NameLimits{}.contender_id}) {
@@ -94,6 +94,6 @@ void run(std::string_view text) {
 }  // namespace simba
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  simba::run({reinterpret_cast<const char*>(data), size});
+  simba::run_core_name({reinterpret_cast<const char*>(data), size});
   return 0;
 }

@@ -96,7 +96,7 @@ void check_errors(std::string_view text) {
         "an error is one line");
 }
 
-void run(std::string_view text) {
+void run_mysql_answer(std::string_view text) {
   check_rows(result_of(text));
   check_errors(text);
 }
@@ -105,6 +105,6 @@ void run(std::string_view text) {
 }  // namespace simba::mysql
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  simba::mysql::run({reinterpret_cast<const char*>(data), size});
+  simba::mysql::run_mysql_answer({reinterpret_cast<const char*>(data), size});
   return 0;
 }

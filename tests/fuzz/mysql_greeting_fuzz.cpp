@@ -12,7 +12,7 @@ namespace {
 
 using fuzz::check;
 
-void run(std::string_view bytes) {
+void run_mysql_greeting(std::string_view bytes) {
   const Greeting whole = read_greeting(bytes);
   // What was decided stays so, whatever follows, and however few bytes came at first.
   check(whole == Greeting::incomplete || read_greeting(std::string{bytes} + "\xFF\xFF") == whole,
@@ -29,6 +29,6 @@ void run(std::string_view bytes) {
 }  // namespace simba::mysql
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  simba::mysql::run({reinterpret_cast<const char*>(data), size});
+  simba::mysql::run_mysql_greeting({reinterpret_cast<const char*>(data), size});
   return 0;
 }

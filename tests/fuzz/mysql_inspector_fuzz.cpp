@@ -76,7 +76,7 @@ void check_report(const engine::StoreReport& report) {
   }
 }
 
-void run(std::string_view text) {
+void run_mysql_inspector(std::string_view text) {
   const std::vector<Reply> answers = answers_in(text);
   for (const bool mariadb : {false, true}) {
     std::size_t asked = 0;
@@ -96,6 +96,6 @@ void run(std::string_view text) {
 }  // namespace simba::mysql
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  simba::mysql::run({reinterpret_cast<const char*>(data), size});
+  simba::mysql::run_mysql_inspector({reinterpret_cast<const char*>(data), size});
   return 0;
 }

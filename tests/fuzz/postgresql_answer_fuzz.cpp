@@ -132,7 +132,7 @@ void check_array(std::string_view text) {
         "a server reads the names that were given");
 }
 
-void run(std::string_view text) {
+void run_postgresql_answer(std::string_view text) {
   // The interface of libpq takes no NUL inside a value of text, nor does the server send one.
   if (text.find('\0') == std::string_view::npos) {
     check_rows(table_of(text));
@@ -145,6 +145,6 @@ void run(std::string_view text) {
 }  // namespace simba::postgresql
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  simba::postgresql::run({reinterpret_cast<const char*>(data), size});
+  simba::postgresql::run_postgresql_answer({reinterpret_cast<const char*>(data), size});
   return 0;
 }

@@ -29,7 +29,7 @@ std::vector<TableText> answers_in(std::string_view text) {
   return answers;
 }
 
-void run(std::string_view text) {
+void run_postgresql_inspector(std::string_view text) {
   const std::vector<TableText> answers = answers_in(text);
   std::size_t asked = 0;
   const Examination examination{
@@ -53,6 +53,6 @@ void run(std::string_view text) {
 }  // namespace simba::postgresql
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  simba::postgresql::run({reinterpret_cast<const char*>(data), size});
+  simba::postgresql::run_postgresql_inspector({reinterpret_cast<const char*>(data), size});
   return 0;
 }

@@ -50,7 +50,7 @@ void check_entry(const std::array<Reply, 2>& replies) {
   }
 }
 
-void run(std::string_view bytes) {
+void run_redis_admin(std::string_view bytes) {
   const auto replies = replies_in(bytes);
   check_entry(replies);
   for (const Reply& reply : replies) {
@@ -79,6 +79,6 @@ void run(std::string_view bytes) {
 }  // namespace simba::redis
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  simba::redis::run({reinterpret_cast<const char*>(data), size});
+  simba::redis::run_redis_admin({reinterpret_cast<const char*>(data), size});
   return 0;
 }

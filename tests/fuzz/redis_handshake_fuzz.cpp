@@ -15,11 +15,11 @@ namespace {
 
 using fuzz::check;
 
-constexpr std::string_view secret = "hunter2";
+constexpr std::string_view handshake_secret = "hunter2";
 
 ConnectionSettings settings_of(unsigned bits) {
   ConnectionSettings settings;
-  if ((bits & 1U) != 0) settings.password = Secret{std::string{secret}};
+  if ((bits & 1U) != 0) settings.password = Secret{std::string{handshake_secret}};
   if ((bits & 2U) != 0) settings.user = "app";
   if ((bits & 4U) != 0) settings.database = 3;
   if ((bits & 8U) != 0) settings.client_name = "simba";
@@ -31,15 +31,15 @@ void check_error(const Error& error) {
   const std::string_view text = error.what();
   check(fuzz::prints(text) && text.size() <= detail::longest_excerpt * 2 + 600,
         "an error can be logged");
-  check(text.find(secret) == std::string_view::npos, "a password is never shown");
+  check(text.find(handshake_secret) == std::string_view::npos, "a password is never shown");
 }
 
-void run(std::string_view bytes) {
+void run_redis_handshake(std::string_view bytes) {
   const ConnectionSettings settings =
       settings_of(bytes.empty() ? 0U : static_cast<unsigned char>(bytes.front()));
   if (!bytes.empty()) bytes.remove_prefix(1);
   // Where no password was sent, nothing that it says is one.
-  if (settings.password.empty() && bytes.find(secret) != std::string_view::npos) return;
+  if (settings.password.empty() && bytes.find(handshake_secret) != std::string_view::npos) return;
   Handshake handshake{settings, "Redis at 127.0.0.1:6379"};
   const std::string commands = handshake.commands();
   RespReader said;
@@ -68,6 +68,6 @@ void run(std::string_view bytes) {
 }  // namespace simba::redis
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  simba::redis::run({reinterpret_cast<const char*>(data), size});
+  simba::redis::run_redis_handshake({reinterpret_cast<const char*>(data), size});
   return 0;
 }

@@ -157,7 +157,7 @@ void check_command(std::string_view bytes) {
   check(!reader.next(), "nothing follows a command");
 }
 
-void run(std::string_view bytes) {
+void run_redis_reply(std::string_view bytes) {
   const Outcome outcome = read_whole(bytes);
   check(outcome == read_in_pieces(bytes), "replies do not depend on how the bytes were cut");
   for (const Reply& reply : outcome.replies) check_reply(reply);
@@ -173,6 +173,6 @@ void run(std::string_view bytes) {
 }  // namespace simba::redis
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  simba::redis::run({reinterpret_cast<const char*>(data), size});
+  simba::redis::run_redis_reply({reinterpret_cast<const char*>(data), size});
   return 0;
 }

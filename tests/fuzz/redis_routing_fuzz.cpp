@@ -115,7 +115,7 @@ void check_answer(const engine::LeaseAnswer& answer) {
   }
 }
 
-void run(std::string_view bytes) {
+void run_redis_routing(std::string_view bytes) {
   const unsigned bits = bytes.empty() ? 0U : static_cast<unsigned char>(bytes.front());
   if (!bytes.empty()) bytes.remove_prefix(1);
   if (bytes.find(secret) != std::string_view::npos) return;  // which they were not told
@@ -156,6 +156,6 @@ void run(std::string_view bytes) {
 }  // namespace simba::redis
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  simba::redis::run({reinterpret_cast<const char*>(data), size});
+  simba::redis::run_redis_routing({reinterpret_cast<const char*>(data), size});
   return 0;
 }

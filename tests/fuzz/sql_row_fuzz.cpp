@@ -14,7 +14,7 @@ namespace {
 
 using fuzz::check;
 
-void run(std::string_view bytes) {
+void run_sql_row(std::string_view bytes) {
   Row row;
   row.mutex = "m";
   row.acquired_at = fuzz::take_number(bytes);
@@ -55,6 +55,6 @@ void run(std::string_view bytes) {
 }  // namespace simba::sql
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  simba::sql::run({reinterpret_cast<const char*>(data), size});
+  simba::sql::run_sql_row({reinterpret_cast<const char*>(data), size});
   return 0;
 }

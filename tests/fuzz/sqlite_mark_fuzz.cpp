@@ -77,7 +77,7 @@ void check_offsets(std::string_view text) {
   }
 }
 
-void run(std::string_view bytes) {
+void run_sqlite_mark(std::string_view bytes) {
   static const MarkWorld world;
   static const Liveness here = world.open("simba-alive");
   static const Liveness other = world.open("simba-alive");
@@ -90,6 +90,6 @@ void run(std::string_view bytes) {
 }  // namespace simba::sqlite
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  simba::sqlite::run({reinterpret_cast<const char*>(data), size});
+  simba::sqlite::run_sqlite_mark({reinterpret_cast<const char*>(data), size});
   return 0;
 }

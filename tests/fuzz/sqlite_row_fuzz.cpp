@@ -126,7 +126,7 @@ std::vector<sql::Row> change(World& world, sql::Change change, const char* conte
   }
 }
 
-void run(std::string_view bytes) {
+void run_sqlite_row(std::string_view bytes) {
   static World world;
   world.write(bytes);
   const std::array<std::string, 1> names{"m"};
@@ -158,6 +158,6 @@ void run(std::string_view bytes) {
 }  // namespace simba::sqlite
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  simba::sqlite::run({reinterpret_cast<const char*>(data), size});
+  simba::sqlite::run_sqlite_row({reinterpret_cast<const char*>(data), size});
   return 0;
 }

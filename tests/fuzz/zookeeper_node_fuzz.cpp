@@ -99,7 +99,7 @@ void check_server(std::string_view text) {
   is_too_old(text);
 }
 
-void run(std::string_view text) {
+void run_zookeeper_node(std::string_view text) {
   std::vector<std::string> names;
   for (const std::string_view line : fuzz::split(text, '\n')) {
     check_one(line);
@@ -115,6 +115,6 @@ void run(std::string_view text) {
 }  // namespace simba::zookeeper
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  simba::zookeeper::run({reinterpret_cast<const char*>(data), size});
+  simba::zookeeper::run_zookeeper_node({reinterpret_cast<const char*>(data), size});
   return 0;
 }

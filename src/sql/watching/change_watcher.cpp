@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "core/threads/thread_group.hpp"
-#include "sql/workers/wakeup.hpp"
+#include "sql/workers/poll_wait.hpp"
 
 namespace simba::sql {
 namespace {
@@ -81,28 +81,38 @@ class ChangeWatcher::Loop : public std::enable_shared_from_this<Loop> {
     look_alone(names);
   }
 
-  /// At the next part of what was watched when the round began; at all of it, where that has not to
-  /// be spread. Tells how long to wait for the one after it. What is watched from now on comes in
-  /// the next round. A round that has become longer than that is cut short.
+  /// At the next part; at all of it, where that has not to be spread. Tells how long to wait for
+  /// the one after it.
   std::chrono::nanoseconds look_at_next(const MutexNames& names) {
     {
       const std::lock_guard lock{mutex_};
       if (looking_) return plan_.poll_interval;
       looking_ = true;
     }
-    if (!round_ || next_ >= round_->size() || round_->size() - next_ > names->size()) {
-      round_ = names;
-      next_ = 0;
-    }
-    const std::size_t total = round_->size();
+    const std::size_t total = names->size();
     const std::size_t parts = plan_.parts(total);
-    const std::size_t size = std::min((total + parts - 1) / parts, total - next_);
-    const auto first = round_->begin() + static_cast<std::ptrdiff_t>(next_);
-    next_ += size;
-    look_alone(size == total ? round_
-                             : std::make_shared<const std::vector<std::string>>(
-                                   first, first + static_cast<std::ptrdiff_t>(size)));
+    look_alone(parts == 1 ? names : next_part(names, (total + parts - 1) / parts));
     return plan_.round(total) / static_cast<std::int64_t>(parts);
+  }
+
+  /// Rounds follow each other without a gap, and each begins with those that came last. So the
+  /// order is the same in each, and between two looks at a mutex, or between its coming and the
+  /// first, no other is looked at twice: that takes no longer than one round of all that are
+  /// watched.
+  MutexNames next_part(const MutexNames& names, std::size_t size) {
+    auto part = std::make_shared<std::vector<std::string>>();
+    bool begun = false;  // a round, in this part
+    while (part->size() < size) {
+      if (left_ == 0) {
+        if (begun) break;  // some are not watched any more
+        begun = true;
+        round_ = names;
+        left_ = round_->size();
+      }
+      const std::string& name = (*round_)[--left_];
+      if (hub_->watches(name)) part->push_back(name);
+    }
+    return part;
   }
 
   // One at a time: a slow database is not asked faster than it answers.
@@ -196,8 +206,8 @@ class ChangeWatcher::Loop : public std::enable_shared_from_this<Loop> {
   std::atomic<bool> look_again_{false};  // at everything, now
 
   // of the thread
-  MutexNames round_{};    // what this round looks at
-  std::size_t next_ = 0;  // where its next part begins
+  MutexNames round_{};    // what was watched when this round of several parts began
+  std::size_t left_ = 0;  // how many of them, from the front, it has still to look at
 
   std::mutex mutex_;
   // guarded by mutex_

@@ -11,7 +11,8 @@
 namespace simba::sql {
 
 /// Looks at what is watched when a hint comes, and each poll interval: one statement for all of it,
-/// or, where the plan has a pause for each mutex, one part after the other, spread over a round.
+/// or, where the plan has a pause for each mutex, one part after the other, spread over a round;
+/// those that came last come first.
 /// One thread, which waits in the product's feed; the statements go through the pool.
 ///
 /// Threads: every function may be called from any thread at the same time.

@@ -21,6 +21,17 @@ constexpr milliseconds patience_with_threads{1'000};
 /// How long a thread looks for more work before it sleeps.
 constexpr std::chrono::microseconds linger{50};
 
+void hand_over(const Request& request, const Row* row) {
+  const auto& handler = std::get<RowHandler>(request.handler);
+  if (row == nullptr) {
+    handler(std::optional<Row>{});
+  } else if (row->problem) {
+    handler(*row->problem);
+  } else {
+    handler(std::optional<Row>{*row});
+  }
+}
+
 /// Hands each request its part of the answer.
 void answer(const std::vector<Request>& requests, const StatementAnswer& answer) {
   const Request& first = requests.front();
@@ -34,15 +45,14 @@ void answer(const std::vector<Request>& requests, const StatementAnswer& answer)
     return;
   }
   if (requests.size() == 1 && rows.size() == 1 && rows.front().mutex == first.ask.mutex) {
-    std::get<RowHandler>(first.handler)(std::optional<Row>{rows.front()});
+    hand_over(first, &rows.front());
     return;
   }
   std::unordered_map<std::string_view, const Row*> by_name;
   for (const Row& row : rows) by_name.emplace(row.mutex, &row);
   for (const Request& request : requests) {
     const auto found = by_name.find(request.ask.mutex);
-    std::get<RowHandler>(request.handler)(
-        found == by_name.end() ? std::optional<Row>{} : std::optional<Row>{*found->second});
+    hand_over(request, found == by_name.end() ? nullptr : found->second);
   }
 }
 

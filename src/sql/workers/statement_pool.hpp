@@ -20,8 +20,8 @@
 #include "simba/core/log.hpp"
 #include "sql/database.hpp"
 #include "sql/sql_plan.hpp"
+#include "sql/workers/poll_wait.hpp"
 #include "sql/workers/request_queue.hpp"
-#include "sql/workers/wakeup.hpp"
 
 namespace simba::sql {
 

@@ -1,5 +1,6 @@
 // What the admin of a MySQL store finds wrong.
 #include <algorithm>
+#include <ostream>
 #include <string>
 #include <thread>
 
@@ -189,6 +190,8 @@ struct MySqlRelease {
   std::string (*missing)();
   support::Location (*location)();
   std::string version;
+
+  friend void PrintTo(const MySqlRelease& release, std::ostream* out) { *out << release.name; }
 };
 
 struct MySqlAdminOnMySql : testing::TestWithParam<MySqlRelease> {

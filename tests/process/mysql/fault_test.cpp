@@ -1,3 +1,4 @@
+#include <filesystem>
 #include <thread>
 
 #include <asio.hpp>
@@ -9,6 +10,7 @@
 #include "support/fault_proxy.hpp"
 #include "support/patience.hpp"
 #include "support/servers.hpp"
+#include "support/temporary_folder.hpp"
 
 namespace simba::mysql::test {
 namespace {
@@ -127,6 +129,43 @@ INSTANTIATE_TEST_SUITE_P(Modes, MySqlFault, ::testing::Values(TlsMode::off, TlsM
                          [](const auto& tls) {
                            return tls.param == TlsMode::off ? "Plain" : "Encrypted";
                          });
+
+/// Two servers behind one address: a path, which leads to one and then to the other.
+TEST(MySqlFailOver, WhatTheOldServerWasLeftWithTakesNoConnectionAtTheNewOne) {
+  namespace fs = std::filesystem;
+  const support::MariaDbServer old_server;
+  const support::MariaDbServer new_server;
+  const support::TemporaryFolder folder;
+  const fs::path address = folder.path() / "socket";
+  const auto lead_to = [&](const support::MariaDbServer& server) {
+    fs::create_symlink(server.location().socket, folder.path() / "next");
+    fs::rename(folder.path() / "next", address);
+  };
+  MySqlOptions options = options_of(old_server.location());
+  options.unix_socket = address;
+  options.sql.pool_size = 2;
+  options.sql.statement_timeout = 20s;  // so that what is left behind counts for eleven
+  Client client{options};
+
+  lead_to(old_server);
+  auto session = client.connect();
+  Console locker{options_of(old_server.location())};
+  locker.run("LOCK TABLES simba_mutex WRITE");
+  const Error error = error_of([&] {
+    session->change(Change::acquire, std::vector{ask("m", "me")}, sql::real_now() + 200ms);
+  });
+  EXPECT_EQ(error.kind(), ErrorKind::timeout) << error.what();
+  session.reset();
+  session = client.connect();
+  EXPECT_THAT(error_of([&] { client.connect(); }).what(),
+              ::testing::HasSubstr("may still be executing 1 statement"));
+  session.reset();
+
+  lead_to(new_server);
+  session = client.connect();
+  const auto other = client.connect();
+  EXPECT_TRUE(other->usable());
+}
 
 /// Greets as a server with TLS does, and says nothing more.
 class GreetingServer {

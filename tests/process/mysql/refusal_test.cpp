@@ -103,6 +103,25 @@ TEST(MySqlRefusal, AMissingRightIsAnErrorThatNamesTheGrant) {
   EXPECT_EQ(none.kind(), ErrorKind::permission) << none.what();
 }
 
+TEST(MySqlRefusal, WhoMayNotMakeARowIsToldWhyBesideOthersThatHaveOne) {
+  const MySqlOptions owner = own_database();
+  change(*Client{owner}.connect(), Change::acquire, ask("there", "me"));
+  Client client{own_user(owner, "SELECT, UPDATE ON " + owner.database + ".*")};
+  const auto session = client.connect();
+
+  const std::vector asks{ask("new", "me"), ask("there", "me")};
+  const auto rows = session->change(Change::acquire, asks, soon());
+
+  ASSERT_EQ(rows.size(), 2U);
+  for (const sql::Row& row : rows) {
+    EXPECT_EQ(row.problem.has_value(), row.mutex == "new");
+    EXPECT_EQ(row.owner_id, row.mutex == "new" ? "" : "me");
+    if (!row.problem) continue;
+    EXPECT_EQ(row.problem->kind(), ErrorKind::permission) << row.problem->what();
+    EXPECT_THAT(row.problem->what(), HasSubstr("GRANT SELECT, INSERT, UPDATE"));
+  }
+}
+
 TEST(MySqlRefusal, ATableThatIsNotOursIsAnErrorOfConfiguration) {
   const MySqlOptions options = own_database();
   Console{options}.run("CREATE TABLE simba_mutex (id int PRIMARY KEY)");

@@ -1,6 +1,8 @@
 #pragma once
 
 #include <array>
+#include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -25,8 +27,12 @@ namespace simba::mysql::test {
 /// lets the client in, asked or not, and answers the first statement without end.
 class RogueServer {
  public:
-  enum class Tls { none, own_certificate };
-  enum class Endless { log_in, results };
+  enum class Tls {
+    none,
+    own_certificate,
+    dripping,  ///< offers it, and begins a handshake byte by byte, for ten seconds
+  };
+  enum class Endless { log_in, results, columns, rows, row };
 
   /// `plugin` is what it asks for, `preferred` what it greets with.
   RogueServer(Tls tls, std::string plugin, std::string preferred = "mysql_native_password",
@@ -52,6 +58,9 @@ class RogueServer {
   RogueServer& operator=(const RogueServer&) = delete;
 
   std::uint16_t port() const { return port_; }
+
+  /// Returns when the handshake is under way.
+  void wait_until_it_drips() const { drips_.wait(false); }
 
   /// What the client sent in all, without the encryption. It must have hung up.
   const std::string& heard() {
@@ -95,6 +104,10 @@ class RogueServer {
       return;
     }
     hear(socket);  // the wish to encrypt
+    if (tls_ == Tls::dripping) {
+      drip(socket);
+      return;
+    }
     asio::ssl::context context{asio::ssl::context::tls_server};
     ::SSL_CTX_use_PrivateKey(context.native_handle(), key_.get());
     const std::unique_ptr<X509, Deleter<X509_free>> certificate = own_certificate();
@@ -122,24 +135,65 @@ class RogueServer {
     say(stream, next(), "\xFF\x15\x04#28000denied");
   }
 
+  void drip(asio::ip::tcp::socket& socket) {
+    using namespace std::string_literals;
+    asio::write(socket, asio::buffer("\x16\x03\x03\x3F\xFF"s));  // a record of 16 KB
+    for (int i = 0; i < 500; ++i) {
+      asio::write(socket, asio::buffer("\x02"s));
+      drips_ = true;
+      drips_.notify_all();
+      std::this_thread::sleep_for(std::chrono::milliseconds{20});
+    }
+  }
+
   /// Never ends by itself.
   void flood(asio::ip::tcp::socket& socket) {
     using namespace std::string_literals;
-    const std::string done{"\0\0\0\2\0\0\0", 7};
+    const std::string column = "\0\0\0\0\1c\0\x0C\x2D\0\xFF\xFF\0\0\xFD\0\0\0\0\0"s;
     hear(socket);  // the log-in
-    while (endless_ == Endless::log_in) {
-      say(socket, next(), '\xFE' + "mysql_native_password\0"s + std::string(20, 'n') + '\0');
+    if (endless_ == Endless::log_in) {
+      repeat(socket, '\xFE' + "mysql_native_password\0"s + std::string(20, 'n') + '\0');
+    }
+    say(socket, next(), "\0\0\0\2\0\0\0"s);  // welcome
+    hear(socket);
+    if (endless_ == Endless::results) {
+      repeat(socket, "\0\0\0\x0A\0\0\0"s);  // done, and more to come
+    }
+    if (endless_ == Endless::columns) {
+      say_next(socket, "\xFD\xFF\xFF\xFF"s);  // how many
+      repeat(socket, column);
+    }
+    say_next(socket, "\1"s);
+    say_next(socket, column);
+    say_next(socket, "\xFE\0\0\2\0"s);  // no more columns
+    if (endless_ == Endless::rows) repeat(socket, "\xFC\xE8\3"s + std::string(1'000, 'x'));
+    const std::string part(0xFFFF, 'x');
+    for (;;) {  // parts of a row, of the greatest size, each of which announces another
+      asio::write(socket, asio::buffer("\xFF\xFF\xFF"s + static_cast<char>(next())));
+      ++last_;
+      for (int i = 0; i < 257; ++i) asio::write(socket, asio::buffer(part));
+    }
+  }
+
+  void say_next(asio::ip::tcp::socket& socket, std::string_view payload) {
+    say(socket, next(), payload);
+    ++last_;
+  }
+
+  /// The same packet for ever, many at a time: as fast as it goes.
+  [[noreturn]] void repeat(asio::ip::tcp::socket& socket, std::string_view payload) {
+    std::string packets;
+    for (int i = 0; i < 256; ++i) {  // then their numbers begin anew
+      packets += packet(next(), payload);
       ++last_;
     }
-    say(socket, next(), done);
-    hear(socket);
-    for (;; ++last_) say(socket, next(), "\0\0\0\x0A\0\0\0"s);  // and more to come
+    for (;;) asio::write(socket, asio::buffer(packets));
   }
 
   std::string greeting() const {
     using namespace std::string_literals;
-    // long flags, 4.1, transactions, its log-in; with plugins
-    const unsigned capabilities = 0x0008A205U | (tls_ == Tls::none ? 0U : 0x0800U);
+    // long flags, a database, 4.1, transactions, its log-in; with plugins
+    const unsigned capabilities = 0x0008A20DU | (tls_ == Tls::none ? 0U : 0x0800U);
     std::string text = "\x0A"s + "5.7.99-rogue" + '\0' + "\x07\0\0\0"s;
     text += std::string{nonce.substr(0, 8)} + '\0';
     text += static_cast<char>(capabilities & 0xFFU);
@@ -150,12 +204,15 @@ class RogueServer {
     return text + preferred_ + '\0';
   }
 
+  static std::string packet(std::uint8_t number, std::string_view payload) {
+    std::string text{static_cast<char>(payload.size() & 0xFFU),
+                     static_cast<char>(payload.size() >> 8U), '\0', static_cast<char>(number)};
+    return text += payload;
+  }
+
   template <typename Stream>
   static void say(Stream& stream, std::uint8_t number, std::string_view payload) {
-    std::string packet{static_cast<char>(payload.size() & 0xFFU),
-                       static_cast<char>(payload.size() >> 8U), '\0', static_cast<char>(number)};
-    packet += payload;
-    asio::write(stream, asio::buffer(packet));
+    asio::write(stream, asio::buffer(packet(number, payload)));
   }
 
   template <typename Stream>
@@ -215,6 +272,8 @@ class RogueServer {
   asio::io_context context_;
   asio::ip::tcp::acceptor acceptor_{context_, {asio::ip::address_v4::loopback(), 0}};
   const std::uint16_t port_ = acceptor_.local_endpoint().port();
+
+  std::atomic<bool> drips_{false};
 
   // of the thread, until it is joined
   std::string heard_;

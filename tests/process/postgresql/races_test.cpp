@@ -56,6 +56,39 @@ TEST_F(PostgreSqlRace, WhoLosesTheRaceOfMakingTheRowHearsOfTheWinner) {
   EXPECT_EQ(row.version, 5U);
 }
 
+// Between the first try and the second something is refused.
+TEST_F(PostgreSqlRace, WhoLosesTheRaceOfMakingTheRowIsToldWhyItMayNotTryAgain) {
+  const std::string there = mutex + "_there";
+  change(*session, Change::acquire, ask(there, "me"));
+  const std::string user = unique("user");
+  console.run(fmt::format("CREATE ROLE {} LOGIN PASSWORD 'very-secret'", user));
+  console.run(fmt::format("GRANT SELECT, INSERT, UPDATE ON simba_mutex TO {}", user));
+  PostgreSqlOptions poor = options();
+  poor.user = user;
+  poor.password = Secret{"very-secret"};
+  Client other{poor};
+  const auto its_session = other.connect();
+  console.run("BEGIN");
+  console.run(fmt::format("INSERT INTO simba_mutex VALUES ('{}', 1, 2, 3, 'winner', 5)", mutex));
+  console.run(fmt::format("REVOKE UPDATE ON simba_mutex FROM {}", user));
+  auto answer = std::async(std::launch::async, [&] {
+    return its_session->change(Change::acquire, std::vector{ask(mutex, "me"), ask(there, "me")},
+                               soon());
+  });
+  ASSERT_TRUE(someone_waits());
+  console.run("COMMIT");
+
+  const auto rows = answer.get();
+  ASSERT_EQ(rows.size(), 2U);
+  for (const Row& row : rows) {
+    EXPECT_EQ(row.problem.has_value(), row.mutex == mutex);
+    EXPECT_EQ(row.owner_id, row.mutex == mutex ? "" : "me");
+    if (row.problem) {
+      EXPECT_EQ(row.problem->kind(), ErrorKind::permission) << row.problem->what();
+    }
+  }
+}
+
 TEST_F(PostgreSqlRace, WhoLosesTheRaceForAnOverdueLeaseHearsOfTheWinner) {
   acquire("old");
   set("ttl_at = 1, transition_at = 2");

@@ -1,15 +1,18 @@
 // Servers that are none.
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <cstdint>
 #include <fstream>
 #include <netinet/in.h>
 #include <stdexcept>
+#include <stop_token>
 #include <string>
 #include <sys/socket.h>
 #include <thread>
 #include <unistd.h>
 #include <utility>
+#include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -96,21 +99,34 @@ std::string many(const std::string& one) {
 
 TEST(PostgreSqlRogue, EndlessAnswersCostNeitherMemoryNorTime) {
   const std::string row = message('D', std::string("\0\1\0\0\3\xE8", 6) + std::string(1'000, 'x'));
+  const std::string null = message('D', std::string("\0\1\xFF\xFF\xFF\xFF", 6));
   const std::string notification =
       message('A', std::string(4, '\0') + "simba_mutex" + '\0' + std::string(1'000, 'x') + '\0');
   // The beginning of a row of a gigabyte.
   const std::string huge = std::string{"D\x40\0\0\0", 5} + std::string(60'000, '\0');
-  for (const auto& endless : {many(row), many(notification), huge}) {
+  for (const auto& [name, endless] :
+       std::vector<std::pair<const char*, std::string>>{{"rows", many(row)},
+                                                        {"rows without a value", many(null)},
+                                                        {"notifications", many(notification)},
+                                                        {"one row", huge}}) {
+    SCOPED_TRACE(name);
     RogueServer server{endless, 0us};
     Client client{server.options};
     const std::size_t before = resident_pages();
+    std::size_t most = before;
     const LocalTime begun = sql::real_now();
-    const Error error = error_of([&] { client.database.connect(begun + 60s, client.closing); });
-    EXPECT_THAT(error.what(), HasSubstr("sent more than 32 MiB"));
+    {
+      const std::jthread watcher{[&most](const std::stop_token& stop) {
+        while (!stop.stop_requested()) {
+          most = std::max(most, resident_pages());
+          std::this_thread::yield();
+        }
+      }};
+      const Error error = error_of([&] { client.database.connect(begun + 60s, client.closing); });
+      EXPECT_THAT(error.what(), HasSubstr("sent more than 32 MiB"));
+    }
     EXPECT_LT(sql::real_now() - begun, support::scaled(30s));
-    const auto grown =
-        static_cast<std::int64_t>(resident_pages()) - static_cast<std::int64_t>(before);
-    EXPECT_LT(grown * ::sysconf(_SC_PAGESIZE), 256 << 20);
+    EXPECT_LT((most - before) * static_cast<std::size_t>(::sysconf(_SC_PAGESIZE)), 256U << 20U);
   }
 }
 

@@ -52,6 +52,16 @@ TEST(MySqlAnswer, WhatMakesNoSenseIsAnErrorAndNeverACrash) {
   expect_internal([] { answer::rows({.affected = 0, .columns = 2, .rows = {}}); });
 }
 
+TEST(MySqlAnswer, WhatAServerTellsOfItselfDiffersFromWhatAnotherTells) {
+  const auto of = [](std::vector<Values> rows) {
+    return answer::identity({.affected = 0, .columns = 2, .rows = std::move(rows)});
+  };
+  EXPECT_EQ(of({{"hostname", "a"}, {"port", "3306"}}), of({{"hostname", "a"}, {"port", "3306"}}));
+  EXPECT_NE(of({{"hostname", "a"}, {"port", "3306"}}), of({{"hostname", "a"}, {"port", "3307"}}));
+  EXPECT_EQ(of({}), "") << "nothing";
+  EXPECT_NE(of({{"hostname", std::nullopt}}), "");
+}
+
 TEST(MySqlAnswer, AMomentBeyondEverySensibleOneStaysInBounds) {
   Values values = good;
   values[4] = "18446744073709551615";

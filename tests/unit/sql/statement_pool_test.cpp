@@ -105,6 +105,30 @@ TEST_F(StatementPoolTest, AStatementThatHangsDoesNotHoldUpAnotherMutex) {
   stuck.get();
 }
 
+TEST_F(StatementPoolTest, AProblemOfOneMutexReachesItsRequestAlone) {
+  database->on_change = [](Change change, std::span<const Ask> asks) {
+    std::vector<Row> rows = FakeDatabase::grant(change, asks);
+    for (Row& row : rows) {
+      if (row.mutex == "bad") row.problem = Error{ErrorKind::permission, "not this one"};
+    }
+    return rows;
+  };
+  Barrier barrier{*database, "first"};
+  const auto pool = make_pool(1);
+  auto first = ask(*pool, Change::acquire, "first");
+  barrier.wait_until_entered();
+  auto good = ask(*pool, Change::acquire, "good");
+  auto bad = ask(*pool, Change::acquire, "bad");
+  barrier.open();
+  first.get();
+  EXPECT_EQ(good.get().index(), 0U);
+  const Answer answer = bad.get();
+  ASSERT_EQ(answer.index(), 1U);
+  EXPECT_EQ(error_in(answer).kind(), ErrorKind::permission);
+  EXPECT_THAT(database->statements(), ElementsAre(1, 2));
+  EXPECT_EQ(error_in(ask(*pool, Change::acquire, "bad").get()).kind(), ErrorKind::permission);
+}
+
 TEST_F(StatementPoolTest, AnErrorReachesEveryRequestOfTheStatement) {
   database->on_change = [](Change, std::span<const Ask>) -> std::vector<Row> {
     throw Error{ErrorKind::in_doubt, "connection lost"};
@@ -121,7 +145,7 @@ TEST_F(StatementPoolTest, WhatADriverThrowsBesidesErrorsIsAnInternalError) {
   EXPECT_EQ(error_in(ask(*pool, Change::acquire, "m").get()).kind(), ErrorKind::internal);
 }
 
-TEST_F(StatementPoolTest, AConnectionServesWhileAnotherThreadCanNotConnect) {
+TEST_F(StatementPoolTest, AConnectionServesWhileAnotherThreadCannotConnect) {
   std::atomic<bool> taken{false};
   database->on_connect = [&] {
     if (taken.exchange(true)) throw Error{ErrorKind::authentication, "too many"};

@@ -195,7 +195,9 @@ TEST_F(SqliteTest, ARowThatAStrangerHasSpoiltIsRefusedAndNoOther) {
   const auto session = connect(*database);
   change(*session, sql::Change::acquire, ask("m", "me"));
   for (const auto* const spoil :
-       {"version = 'seven'", "version = -1", "version = 1, transition_at = 'never'"}) {
+       {"version = 'seven'", "version = -1", "version = 1, transition_at = 'never'",
+        "transition_at = 9000000000000000, owner_id = CAST(owner_id AS BLOB)",
+        "owner_id = 'me', liveness = CAST(liveness AS BLOB)"}) {
     const std::string update =
         std::string{"UPDATE simba_mutex SET "} + spoil + " WHERE mutex = 'm'";
     Connection{path, soon(), closing}.execute(update.c_str());
@@ -204,7 +206,7 @@ TEST_F(SqliteTest, ARowThatAStrangerHasSpoiltIsRefusedAndNoOther) {
       FAIL() << spoil;
     } catch (const Error& error) {
       EXPECT_EQ(error.kind(), ErrorKind::configuration);
-      EXPECT_THAT(error.what(), AllOf(HasSubstr("invalid number in column "),
+      EXPECT_THAT(error.what(), AllOf(HasSubstr("invalid value in column "),
                                       HasSubstr("of the row of mutex \"m\"; delete the row")));
     }
     EXPECT_THROW(change(*session, sql::Change::acquire, ask("m", "other")), Error);
@@ -213,7 +215,7 @@ TEST_F(SqliteTest, ARowThatAStrangerHasSpoiltIsRefusedAndNoOther) {
   }
 }
 
-TEST_F(SqliteTest, ATokenThatCanNotGrowIsNotGiven) {
+TEST_F(SqliteTest, ATokenThatCannotGrowIsNotGiven) {
   const auto database = make_database();
   const auto session = connect(*database);
   change(*session, sql::Change::acquire, ask("m", "me"));

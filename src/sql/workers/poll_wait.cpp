@@ -1,4 +1,4 @@
-#include "sql/workers/wakeup.hpp"
+#include "sql/workers/poll_wait.hpp"
 
 #include <algorithm>
 #include <array>
