@@ -2,7 +2,7 @@
 # takes longer than the tests, most of all under a sanitizer. This file is read by CMake and by ctest.
 
 # Makes one test of each suite of a GoogleTest program, named like the suite.
-# simba_discover_suites(<program> [LIST <name>] [ARGS <argument>] LABEL <label> TIMEOUT <seconds>
+# simba_discover_suites(<program> [LIST <name>] [ARGS <argument>] LABEL <labels> TIMEOUT <seconds>
 #   [COST <cost>])
 # ctest has the names in the variable <name>_TESTS, as after gtest_discover_tests; it is the
 # program's by default.
@@ -19,7 +19,7 @@ function(simba_discover_suites target)
   file(GENERATE OUTPUT "${file}" CONTENT "include(\"${CMAKE_CURRENT_FUNCTION_LIST_FILE}\")
 simba_add_suites(${arg_LIST}_TESTS \"$<TARGET_FILE:${target}>\" \"${arg_ARGS}\")
 if(${arg_LIST}_TESTS)
-  set_tests_properties(\${${arg_LIST}_TESTS} PROPERTIES LABELS ${arg_LABEL} TIMEOUT ${arg_TIMEOUT}${cost})
+  set_tests_properties(\${${arg_LIST}_TESTS} PROPERTIES LABELS \"${arg_LABEL}\" TIMEOUT ${arg_TIMEOUT}${cost})
 endif()
 ")
   set_property(DIRECTORY APPEND PROPERTY TEST_INCLUDE_FILES "${file}")

@@ -1,56 +1,57 @@
-// Leader election by callbacks: simba::AbstractMutexContender and a contend service. Two candidates
-// run here; start the program in several terminals and there are more, of whom one leads.
+// Leader election with lambdas: simba::Election. Two candidates run here; start the program in
+// several terminals and there are more, of whom one leads.
 //
 //   simba-example-leader [URL of a store]
 
 #include <iostream>
 #include <semaphore>
+#include <string>
 #include <syncstream>
 
-#include "simba/config/make_factory.hpp"
-#include "simba/core/abstract_mutex_contender.hpp"
-#include "simba/core/error.hpp"
+#include "simba/core/contender_id_generator.hpp"
+#include "simba/simba.hpp"
 #include "store_url.hpp"
 
-class Candidate : public simba::AbstractMutexContender {
+/// A candidate, and how to wait until it leads. It would be a process of its own.
+class Candidate {
  public:
-  // It gets an id of its own, made of process and host, since we give none.
-  Candidate() : AbstractMutexContender{"example-leader"} {}
-
-  // The two callbacks take turns, one at a time, on a thread of the factory. They may take long:
-  // the lease is renewed meanwhile.
-  void on_acquired(const simba::MutexState& state) override {
-    std::osyncstream{std::cout} << contender_id() << " leads, with fencing token "
-                                << state.after().fencing_token() << std::endl;
-    leads_.release();
-  }
-  void on_released(const simba::MutexState& /*state*/) override {
-    std::osyncstream{std::cout} << contender_id() << " leads no longer" << std::endl;
-  }
+  explicit Candidate(const simba::Client& client)
+      : election_{client.elect(
+            "example-leader",
+            {// The two functions take turns, one at a time, on a thread of the client. They may
+             // take long: the lease is renewed meanwhile.
+             .on_elected =
+                 [this](const simba::Leadership& me) {
+                   std::osyncstream{std::cout} << id_ << " leads, with fencing token "
+                                               << me.fencing_token() << std::endl;
+                   leads_.release();
+                 },
+             // At every end, also at a stop: then the mutex is still ours while this runs.
+             .on_deposed =
+                 [this](simba::Loss) {
+                   std::osyncstream{std::cout} << id_ << " leads no longer" << std::endl;
+                 },
+             .id = id_})} {}
 
   void wait_until_it_leads() { leads_.acquire(); }
+  void stop() { election_.stop(); }
 
  private:
+  const std::string id_ = simba::ContenderIdGenerator::unique().generate();
   std::counting_semaphore<> leads_{0};
+  simba::Election election_;  // the last member: it is stopped before the others are gone
 };
 
 int main(int argc, char** argv) try {
-  const auto factory = simba::make_factory(store_url(argc, argv));
-  // A candidate must outlive its service, so it comes first.
-  Candidate first;
-  Candidate second;
-  const auto first_service = factory->create_mutex_contend_service(first);
-  const auto second_service = factory->create_mutex_contend_service(second);
-
-  first_service->start();  // does not wait: the callbacks tell
+  const simba::Client client{store_url(argc, argv)};
+  Candidate first{client};
   first.wait_until_it_leads();
-  second_service->start();
+  Candidate second{client};
 
-  // A leader that stops hands over: on_released runs while it still owns the mutex, and then the
-  // next one is let in at once. After a crash that happens when the lease is over.
-  first_service->stop();
+  // A leader that stops hands over at once. After a crash that happens when the lease is over.
+  first.stop();
   second.wait_until_it_leads();
-  second_service->stop();
+  second.stop();
   return 0;
 } catch (const simba::Error& error) {
   std::cerr << "simba-example-leader: " << error.what() << std::endl;

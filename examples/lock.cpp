@@ -1,4 +1,4 @@
-// A lock that is held by one process at a time, on however many machines: simba::SimbaLocker.
+// A lock that is held by one process at a time, on however many machines: simba::Lock.
 // Start it in two terminals at once: the second waits for the first.
 //
 //   simba-example-lock [URL of a store]
@@ -8,20 +8,17 @@
 #include <iostream>
 #include <mutex>
 
-#include "simba/config/make_factory.hpp"
-#include "simba/core/error.hpp"
-#include "simba/locker/simba_locker.hpp"
+#include "simba/simba.hpp"
 #include "store_url.hpp"
 
 using namespace std::chrono_literals;
 
 int main(int argc, char** argv) try {
-  // A program needs one factory for all its mutexes: it holds the connections and the threads.
-  const auto factory = simba::make_factory(store_url(argc, argv));
-  simba::SimbaLocker lock{"example-lock", *factory};
+  // A program needs one client for all its mutexes: it holds the connections and the threads.
+  const simba::Client client{store_url(argc, argv)};
 
   std::cout << "waiting for the lock" << std::endl;
-  lock.acquire(20s);  // throws TimeoutError after that
+  simba::Lock lock = client.lock("example-lock", {.wait = 20s});  // throws TimeoutError after that
 
   // Each acquisition has a number that is greater than all before it. Send it along with whatever
   // you write, and let the receiver refuse smaller ones: examples/fenced_resource shows how.
@@ -39,15 +36,13 @@ int main(int argc, char** argv) try {
   }
 
   // Nobody else gets it meanwhile.
-  simba::SimbaLocker other{"example-lock", *factory};
-  try {
-    other.acquire(100ms);
-  } catch (const simba::TimeoutError&) {
+  if (client.try_lock("example-lock", {.wait = 100ms}).outcome() == simba::LockOutcome::timed_out) {
     std::cout << "another one has waited in vain" << std::endl;
   }
 
-  lock.close();  // the destructor would do it, too
-  std::cout << "given back; now the other one " << (other.try_acquire() ? "has it" : "is too late")
+  lock.unlock();  // the destructor would do it, too
+  std::cout << "given back; now the other one "
+            << (client.try_lock("example-lock", {.wait = 20s}) ? "has it" : "is too late")
             << std::endl;
   return 0;
 } catch (const simba::Error& error) {

@@ -1,4 +1,4 @@
-// Seeing who owns a mutex without wanting it: simba::MutexRetriever and a retrieval service. E.g.
+// Finding the leader without wanting to lead: simba::Watch and an id that carries an endpoint. E.g.
 // to route requests to the leader.
 //
 //   simba-example-observer [URL of a store]
@@ -8,50 +8,34 @@
 #include <string>
 #include <syncstream>
 
-#include "simba/config/make_factory.hpp"
-#include "simba/core/error.hpp"
-#include "simba/locker/simba_locker.hpp"
+#include "simba/simba.hpp"
 #include "store_url.hpp"
 
-class Observer : public simba::MutexRetriever {
- public:
-  const std::string& mutex() const noexcept override { return mutex_; }
+int main(int argc, char** argv) try {
+  const simba::Client client{store_url(argc, argv)};
+  std::counting_semaphore<> changes{0};
 
   // Called at each change of the owner, not at renewals. An owner of a very short time may be
   // missed; the last one never is.
-  void notify_owner(const simba::MutexState& state) override {
+  simba::Watch watch = client.watch("example-observed", [&](const simba::MutexOwner& now) {
     std::osyncstream out{std::cout};
-    if (state.after().has_owner()) {
-      out << "owner: " << state.after().owner_id() << ", fencing token "
-          << state.after().fencing_token();
+    if (const auto where = simba::endpoint(now)) {
+      out << "leader at " << *where << ", fencing token " << now.fencing_token();
     } else {
-      out << "no owner";
+      out << "no leader that can be reached";
     }
     out << std::endl;
-    changes_.release();
-  }
-
-  void wait_for_change() { changes_.acquire(); }
-
- private:
-  const std::string mutex_ = "example-observed";
-  std::counting_semaphore<> changes_{0};
-};
-
-int main(int argc, char** argv) try {
-  const auto factory = simba::make_factory(store_url(argc, argv));
-  Observer observer;
-  const auto service = factory->create_mutex_retrieval_service(observer);
-  service->start();
+    changes.release();
+  });
 
   // Something to see. It would happen in other processes.
-  simba::SimbaLocker lock{observer.mutex(), *factory};
-  lock.acquire();
-  while (service->after_owner().owner_id() != lock.contender_id()) observer.wait_for_change();
-  lock.close();
-  while (service->after_owner().owner_id() == lock.contender_id()) observer.wait_for_change();
+  simba::Election leader =
+      client.elect("example-observed", {.id = simba::id_with_endpoint("10.0.0.7:8080")});
+  while (watch.owner().owner_id() != leader.id()) changes.acquire();
+  leader.stop();
+  while (watch.owner().owner_id() == leader.id()) changes.acquire();
 
-  service->stop();
+  watch.stop();
   return 0;
 } catch (const simba::Error& error) {
   std::cerr << "simba-example-observer: " << error.what() << std::endl;

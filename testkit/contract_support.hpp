@@ -155,6 +155,7 @@ ContractCases outage_cases();
 ContractCases observer_cases();
 ContractCases callback_cases();
 ContractCases locker_cases();
+ContractCases client_cases();
 ContractCases scheduler_cases();
 ContractCases name_cases();
 ContractCases size_cases();

@@ -73,6 +73,7 @@ Setting in_words_of(const KeyTable& table, const Setting& setting, const Environ
   resolved.key = found.key->text.name;
   resolved.value = resolve(setting, found.source, environment);
   if (found.source == SecretSource::file) resolved.warning = warning_about(setting.value);
+  if (found.source == SecretSource::variable) resolved.variable = setting.value;
   return resolved;
 }
 
@@ -172,12 +173,16 @@ std::vector<SetValue> StoreSettings::values() const {
   std::vector<SetValue> values;
   for (const Key& key : options->keys().keys()) {
     const auto add = [&](const Setting& setting, const std::string& by) {
-      if (options->keys().find(setting.key).key != &key) return;
+      const FoundKey found = options->keys().find(setting.key);
+      if (found.key != &key) return;
+      // One that was replaced before it was read still has the name as its value.
+      const bool unread = found.source == SecretSource::variable;
       values.push_back({.key = key.text.name,
                         .value = key.kind == KeyKind::secret ? "***" : setting.value,
                         .origin = place_of(setting),
                         .replaced_by = by,
-                        .warning = by.empty() ? setting.warning : ""});
+                        .warning = by.empty() ? setting.warning : "",
+                        .variable = unread ? setting.value : setting.variable});
     };
     for (const Setting& setting : settings_) add(setting, {});
     for (const Replaced& replaced : replaced_) add(replaced.setting, replaced.by);

@@ -15,10 +15,11 @@ namespace simba::config {
 struct Setting {
   std::string key{};
   std::string value{};
-  std::string origin{};   ///< what messages begin with, e.g. "simba.yaml:3: simba.redis.ttl"
-  std::string problem{};  ///< why there is no value that could be used
-  std::string place{};    ///< where it was found, in short, where that is not the origin
-  std::string warning{};  ///< what is unsafe about it
+  std::string origin{};    ///< what messages begin with, e.g. "simba.yaml:3: simba.redis.ttl"
+  std::string problem{};   ///< why there is no value that could be used
+  std::string place{};     ///< where it was found, in short, where that is not the origin
+  std::string warning{};   ///< what is unsafe about it
+  std::string variable{};  ///< that has the secret
   WithoutUnit numbers = WithoutUnit::refused;  ///< of a duration
 };
 

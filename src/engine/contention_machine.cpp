@@ -108,6 +108,7 @@ void ContentionMachine::on(const Stop& /*event*/, LocalTime now, Actions& action
                         actions);
       } else {
         settle(actions);
+        actions.confirmed = true;
       }
       break;
     }
@@ -119,13 +120,17 @@ void ContentionMachine::on(const Stop& /*event*/, LocalTime now, Actions& action
       break;
     case Phase::draining:
       drain_until_ = now + plan_->drain_limit;
-      if (!asked_) settle(actions);
+      if (!asked_) {
+        settle(actions);
+        actions.confirmed = true;
+      }
       break;
     case Phase::lapsed:
       if (asked_) {
         begin_releasing(last_token_, now + plan_->request_timeout, now, actions);
       } else {
         settle(actions);
+        actions.confirmed = true;
       }
       break;
     case Phase::releasing:
@@ -135,6 +140,7 @@ void ContentionMachine::on(const Stop& /*event*/, LocalTime now, Actions& action
       break;
     case Phase::idle:
       settle(actions);
+      actions.confirmed = true;
       break;
   }
 }
@@ -616,6 +622,7 @@ void ContentionMachine::release_answered(const Answered& event, bool newest, Loc
   const LeaseRecord& record = *event.answer.record();
   if (!is_mine(record) && !std::exchange(hinted_, false)) {
     settle(actions);
+    actions.confirmed = true;
   } else if (!is_mine(record)) {
     next_attempt_ = now;
   } else if (record.fencing_token != release_token_) {

@@ -71,6 +71,8 @@ struct Actions {
   std::optional<Request> give_back;  ///< release what is not wanted any more; expect no answer
   std::optional<Request> send;
   bool settled = false;  ///< stopped, and the store has nothing more to do for us
+  bool confirmed =
+      false;  ///< with `settled`: the store has nothing under our name, as far as we know
 };
 
 /// The contention protocol of one contender, without threads, clock or I/O: every step is given the

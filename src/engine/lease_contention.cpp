@@ -122,6 +122,28 @@ void LeaseContention::stop() {
   }
 }
 
+void LeaseContention::stop_async(SignalThread thread, Stopped stopped) {
+  log_debug("stops contending");
+  {
+    const std::lock_guard lock{mutex_};
+    settled_ = false;
+    stopped_ = std::move(stopped);
+  }
+  if (thread == SignalThread::caller) {
+    signal_.fire(signal_.source());
+    leave();  // not before: the store takes the next service of our id for us
+  }
+  post(Stop{});  // fires that of an ownership that has begun meanwhile
+}
+
+void LeaseContention::holder_left() {
+  {
+    const std::lock_guard lock{mutex_};
+    holder_left_ = true;
+  }
+  end_firing(any_firing);
+}
+
 void LeaseContention::withhold() {
   if (!fork_guard_.in_child()) post(Withhold{});
 }
@@ -193,6 +215,7 @@ void LeaseContention::perform(Actions& actions) {
     log_recovery();
     dispatcher_->refresh(to_owner(std::move(*actions.renewed), runtime_->clock));
   }
+  note_loss(actions);
   if (actions.drain) fire_loss_signal();
   for (ContentionEvent& event : actions.events) tell(std::move(event));
   if (actions.observed) observe(std::move(*actions.observed));
@@ -216,7 +239,7 @@ void LeaseContention::perform(Actions& actions) {
   watch(actions.watching);
   if (actions.give_back) send(*actions.give_back);
   if (actions.send) send(*actions.send);
-  if (actions.settled) finish();
+  if (actions.settled) finish(actions.confirmed);
 }
 
 void LeaseContention::begin_ownership(const OwnerView& view) {
@@ -230,15 +253,17 @@ void LeaseContention::begin_ownership(const OwnerView& view) {
 void LeaseContention::fire_loss_signal() {
   std::stop_source source = signal_.source();
   if (source.stop_requested()) return;  // by stop(), on the thread of its caller
-  dispatcher_->hold();
   std::uint64_t firing = no_firing;
   {
     const std::lock_guard lock{mutex_};
-    firing = firing_ = ++firings_;
+    if (!holder_left_) {
+      dispatcher_->hold();
+      firing = firing_ = ++firings_;
+    }
   }
   auto fire = [self = shared_from_this(), source, firing] {
     self->signal_.fire(source);
-    self->end_firing(firing);
+    if (firing != no_firing) self->end_firing(firing);
   };
   try {
     runtime_->signals->execute(watched(fire));
@@ -275,6 +300,7 @@ void LeaseContention::end_firing(std::uint64_t firing) {
 
 void LeaseContention::observe(OwnerView view) {
   if (!view.owner_id.empty()) log_recovery();
+  if (given_up_) return;  // the contender may be gone
   const bool changed = dispatcher_->state().after().owner_id() != view.owner_id;
   MutexOwner owner = to_owner(std::move(view), runtime_->clock);
   if (changed) {
@@ -343,6 +369,7 @@ void LeaseContention::hand_over(const Request& request, AnswerHandler handler) {
 
 void LeaseContention::tell(ContentionEvent event) {
   log_failure(event);
+  if (given_up_) return;  // the contender may be gone
   const Error* const failure = failure_of(event);
   const bool repeats = failure != nullptr && failure->kind() != ErrorKind::duplicate_id;
   if (repeats && dispatcher_->backlog() >= backlog_limit) return;
@@ -404,6 +431,7 @@ void LeaseContention::let_go() {
   watch_.reset();
   if (timer_) timer_->cancel();
   const auto last_holder = std::exchange(alive_, nullptr);
+  finish(false);  // nobody will hear more of it
   // Not where it has just been confirmed: whoever waited for that may have ended us meanwhile.
   const bool unconfirmed = machine_.phase() == ContentionMachine::Phase::draining ||
                            machine_.phase() == ContentionMachine::Phase::releasing;
@@ -413,12 +441,26 @@ void LeaseContention::let_go() {
                                          "were destroyed; giving up, the lease will expire");
 }
 
-void LeaseContention::finish() {
+void LeaseContention::finish(bool confirmed) {
+  Stopped stopped;
   {
     const std::lock_guard lock{mutex_};
     settled_ = true;
+    stopped.swap(stopped_);
   }
   settled_changed_.notify_all();  // without the lock, which the one that wakes takes at once
+  if (!stopped) return;
+  // Behind what the contender has not heard yet: nothing is published after this.
+  dispatcher_->post([stopped = std::move(stopped), confirmed] { stopped(confirmed); });
+}
+
+// Before the signal fires: whoever hears of the loss may ask why.
+void LeaseContention::note_loss(const Actions& actions) noexcept {
+  for (const ContentionEvent& event : actions.events) {
+    if (const auto* lost = std::get_if<OwnershipLost>(&event)) {
+      loss_ = static_cast<int>(lost->reason);
+    }
+  }
 }
 
 LeaseContendService::LeaseContendService(

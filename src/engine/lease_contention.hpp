@@ -52,6 +52,29 @@ class LeaseContention : public std::enable_shared_from_this<LeaseContention> {
   /// both within the limits of the plan.
   void stop();
 
+  /// Where the loss signal of the ownership that a stop ends is fired.
+  enum class SignalThread {
+    caller,   ///< at once, before the store is told
+    signals,  ///< on a thread of `Runtime::signals`; the release waits for it
+  };
+
+  /// Told once how a stop has ended: whether the store has confirmed that nothing is held. It is
+  /// the last task of the dispatcher and may destroy the contender.
+  using Stopped = std::function<void(bool confirmed)>;
+
+  /// Like `stop()`, but waits for nothing. For contenders whose dispatcher has an inline executor
+  /// and which do not start again. `stopped` is called when the release is confirmed or given up,
+  /// at the latest when the lease has ended or by `give_up()`, perhaps inside this call.
+  void stop_async(SignalThread thread, Stopped stopped);
+
+  /// Another service may contend under the same id from now on. Only if nothing relies on the mutex
+  /// any more. `stop()` does it itself, as does `stop_async` with the loss signal on its caller.
+  void leave() { succession_->leave(*this); }
+
+  /// Whoever relied on the mutex has given it up: stop callbacks that still run, now or later, hold
+  /// nothing up, since one of them may wait for that.
+  void holder_left();
+
   /// The stop under way does not give the mutex back; its lease runs out.
   void withhold();
 
@@ -64,6 +87,12 @@ class LeaseContention : public std::enable_shared_from_this<LeaseContention> {
   std::stop_token lost() const;
   bool signalling_in_this_thread() const noexcept { return signal_.firing_in_this_thread(); }
   FencingToken fencing_token() const noexcept { return fencing_token_.load(); }
+
+  /// Why the last ownership was lost; empty: it was not. Set before the loss signal fires.
+  std::optional<LossReason> loss() const noexcept {
+    const int loss = loss_.load();
+    return loss == no_loss ? std::nullopt : std::optional{static_cast<LossReason>(loss)};
+  }
 
  private:
   friend class Mailbox<MachineEvent>;
@@ -87,7 +116,8 @@ class LeaseContention : public std::enable_shared_from_this<LeaseContention> {
   void log_recovery();
   void log_debug(std::string_view what);
   void let_go();
-  void finish();
+  void note_loss(const Actions& actions) noexcept;
+  void finish(bool confirmed);
 
   // constant after construction
   MutexContender& contender_;
@@ -114,13 +144,17 @@ class LeaseContention : public std::enable_shared_from_this<LeaseContention> {
   std::atomic<LocalTime> in_ttl_until_{LocalTime::min()};
   std::atomic<LocalTime> lease_until_{LocalTime::min()};
   std::atomic<FencingToken> fencing_token_{0};
+  static constexpr int no_loss = -1;
+  std::atomic<int> loss_{no_loss};  // as a number: Clang has no atomic optional without libatomic
 
   std::mutex mutex_;
   std::condition_variable settled_changed_;
   // guarded by mutex_
   bool settled_ = true;
+  Stopped stopped_;  // of the asynchronous stop under way
   std::uint64_t firings_ = 0;
   std::uint64_t firing_ = 0;  // the loss signal that holds the callbacks; 0: none does
+  bool holder_left_ = false;
 };
 
 /// The contend service of every store with leases.

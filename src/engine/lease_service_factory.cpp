@@ -6,6 +6,7 @@
 #include "engine/attachment.hpp"
 #include "engine/lease_contention.hpp"
 #include "engine/lease_retrieval_service.hpp"
+#include "engine/lock_operation.hpp"
 #include "engine/succession.hpp"
 #include "simba/core/error.hpp"
 
@@ -64,6 +65,17 @@ std::unique_ptr<MutexRetrievalService> LeaseServiceFactory::create_mutex_retriev
   store_->check_names(retriever.mutex(), {});
   return std::make_unique<LeaseRetrievalService>(retriever, options, store_, attachment_, runtime_,
                                                  plan_);
+}
+
+LeaseParts LeaseServiceFactory::parts() const {
+  check_process();
+  return LeaseParts{.store = store_,
+                    .attachment = attachment_,
+                    .runtime = runtime_,
+                    .plan = plan_,
+                    .renew_phase = renew_phase_,
+                    .successions = successions_,
+                    .instance = instance_};
 }
 
 void LeaseServiceFactory::check_process() const {

@@ -11,6 +11,10 @@ check.py links
     Every relative link leads to a file that exists and, where it names one, to a heading in it.
 check.py names
     Every file, folder and class that ARCHITECTURE.md and tests/README.md name exists.
+check.py tests
+    Every test that guarantees.md, reliability.md and the decisions name exists.
+check.py release
+    CHANGELOG.md begins with "Unreleased", and its newest dated version is that of version.hpp and README.
 """
 import argparse
 import os
@@ -278,6 +282,25 @@ def check_tests(_):
     print(f"{checked} tests that the documents name exist")
 
 
+# ---- the release -----------------------------------------------------------------------------
+def check_release(_):
+    def text_of(path):
+        return (ROOT / path).read_text(encoding="utf-8")
+
+    version = re.search(r'version = "([^"]+)"', text_of("include/simba/version.hpp")).group(1)
+    headings = re.findall(r"^## (.+)$", text_of("CHANGELOG.md"), re.MULTILINE)
+    problems = []
+    if headings[:1] != ["Unreleased"]:
+        problems.append('CHANGELOG.md: the first section must be "Unreleased"')
+    if not headings[1:] or not re.fullmatch(re.escape(version) + r" - \d{4}-\d\d-\d\d", headings[1]):
+        problems.append(f'CHANGELOG.md: the second section must be "{version} - <date>", after version.hpp')
+    if not re.search(rf"^\*\*Status\*\*: {re.escape(version)}\b", text_of("README.md"), re.MULTILINE):
+        problems.append(f"README.md: the status must name {version}, after version.hpp")
+    if problems:
+        sys.exit("\n".join(problems))
+    print(f"{version} is the latest release in CHANGELOG.md and README.md")
+
+
 def main():
     parser = argparse.ArgumentParser()
     checks = parser.add_subparsers(dest="check", required=True)
@@ -292,6 +315,7 @@ def main():
     checks.add_parser("links").set_defaults(run=check_links)
     checks.add_parser("tests").set_defaults(run=check_tests)
     checks.add_parser("names").set_defaults(run=check_names)
+    checks.add_parser("release").set_defaults(run=check_release)
     arguments = parser.parse_args()
     arguments.run(arguments)
 

@@ -23,6 +23,7 @@ struct SetValue {
   std::string origin{};       ///< e.g. "variable SIMBA_REDIS_TTL"
   std::string replaced_by{};  ///< origin of the value that overrides it; empty: none does
   std::string warning{};      ///< what is unsafe about it, e.g. that others can read it; or empty
+  std::string variable{};     ///< the one that `password-env` names, which has the secret; or empty
 };
 
 /// Which store to use, and how: read from a URL, a YAML file and environment variables. A value

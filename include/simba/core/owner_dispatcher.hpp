@@ -20,8 +20,9 @@ namespace simba {
 /// Threads: every function may be called from any thread. Tasks run one at a time and in order; no
 /// lock is held meanwhile. They run on threads of the executor, or on that of a caller of
 /// `quiesce`. Only `quiesce` waits.
-/// Lifetime: shared between a service and its tasks under way. The retriever must live until the
-/// last task has run or was discarded.
+/// Lifetime: shared by a service and what works for it. An executor does not keep it alive: what it
+/// starts after the last owner has gone does nothing. The retriever must live until the last task
+/// has run or was discarded.
 class OwnerDispatcher : public std::enable_shared_from_this<OwnerDispatcher> {
  public:
   using Task = std::function<void()>;

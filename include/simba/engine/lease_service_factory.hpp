@@ -11,6 +11,7 @@
 namespace simba::engine {
 
 class Attachment;
+struct LeaseParts;
 class Successions;
 
 /// Creates the services for any store that implements `LeaseStore`.
@@ -34,6 +35,9 @@ class LeaseServiceFactory final : public MutexServiceFactory {
 
   const ContentionPlan& plan() const noexcept { return *plan_; }
   WorstCases worst_cases() const { return store_->worst_cases(*plan_); }
+
+  /// What its services are made of, for other parts of Simba. The type is internal.
+  LeaseParts parts() const;
 
  private:
   void check_process() const;

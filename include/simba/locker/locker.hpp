@@ -27,11 +27,11 @@ class Locker {
   virtual void acquire(std::chrono::nanoseconds timeout) = 0;
 
   /// Waits until `stop` is requested. Returns false if that happened first.
-  virtual bool acquire(std::stop_token stop) = 0;
+  [[nodiscard]] virtual bool acquire(std::stop_token stop) = 0;
 
   /// Tries once. Returns false if someone else holds the lock. Throws Error if the store gave no
   /// definite answer.
-  virtual bool try_acquire() = 0;
+  [[nodiscard]] virtual bool try_acquire() = 0;
 
   /// Releases the lock if it is held. May be called any number of times.
   virtual void close() noexcept = 0;

@@ -35,8 +35,8 @@ class SimbaLocker final : public Locker {
 
   void acquire() override;
   void acquire(std::chrono::nanoseconds timeout) override;
-  bool acquire(std::stop_token stop) override;
-  bool try_acquire() override;
+  [[nodiscard]] bool acquire(std::stop_token stop) override;
+  [[nodiscard]] bool try_acquire() override;
   void close() noexcept override;
 
   /// True while the lock is held according to its local deadline.
@@ -54,16 +54,17 @@ class SimbaLocker final : public Locker {
 
   // The names of the standard library.
   void lock() { acquire(); }
-  bool try_lock() { return try_acquire(); }
+  [[nodiscard]] bool try_lock() { return try_acquire(); }
   void unlock() noexcept { close(); }
 
   template <class Rep, class Period>
-  bool try_lock_for(const std::chrono::duration<Rep, Period>& timeout) {
+  [[nodiscard]] bool try_lock_for(const std::chrono::duration<Rep, Period>& timeout) {
     return acquire_for(to_nanoseconds(timeout));
   }
 
   template <class TimePointClock, class Duration>
-  bool try_lock_until(const std::chrono::time_point<TimePointClock, Duration>& deadline) {
+  [[nodiscard]] bool try_lock_until(
+      const std::chrono::time_point<TimePointClock, Duration>& deadline) {
     const auto now = TimePointClock::now();
     return deadline > now ? try_lock_for(deadline - now) : try_acquire();
   }

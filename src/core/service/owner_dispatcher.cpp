@@ -113,7 +113,9 @@ void OwnerDispatcher::deliver() {
   if (threads_ != Threads::given) return hand_over();
   // Not on this thread, which may be that of all timers: who knows how long it takes.
   try {
-    runtime_->callbacks->execute([self = shared_from_this()] { self->hand_over(); });
+    runtime_->callbacks->execute([weak = weak_from_this()] {
+      if (const auto self = weak.lock()) self->hand_over();
+    });
   } catch (...) {
     give_up_run();
   }
@@ -127,7 +129,10 @@ void OwnerDispatcher::hand_over() {
       return;
     }
   }
-  const auto run = [self = shared_from_this()] { self->run_queue(); };
+  // Weak: an executor that has stopped may keep its tasks, and this keeps the executor.
+  const auto run = [weak = weak_from_this()] {
+    if (const auto self = weak.lock()) self->run_queue();
+  };
   try {
     executor_->execute(run);
     return;

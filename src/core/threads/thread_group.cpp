@@ -56,7 +56,7 @@ void ThreadGroup::join_or_detach(std::thread& thread) const {
 bool ThreadGroup::contains_this_thread() const noexcept { return group_of_this_thread == this; }
 
 struct BoundedThreads::Ended {
-  const ThreadGroup group;
+  const ThreadGroup group{};
   std::mutex mutex;
   std::condition_variable changed;
   std::size_t count = 0;  // guarded by mutex

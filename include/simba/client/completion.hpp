@@ -1,0 +1,82 @@
+#pragma once
+
+#include <exception>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <system_error>
+
+#include "simba/client/client.hpp"
+#include "simba/client/lock.hpp"
+#include "simba/core/error.hpp"
+#include "simba/core/mutex_owner.hpp"
+
+namespace simba {
+
+/// The category of the error codes of asynchronous functions. Its values are those of `ErrorKind`
+/// plus one, since zero means success.
+const std::error_category& error_category() noexcept;
+
+std::error_code make_error_code(ErrorKind kind) noexcept;
+
+}  // namespace simba
+
+/// What `co_await` and the functions for Asio are built on. Handlers are called exactly once, on
+/// any thread, perhaps inside the call, and must only pass the news on.
+namespace simba::detail {
+
+/// What `lock` and `try_lock` make of options that are not set.
+enum class LockCall { lock, try_lock };
+
+/// What came of an asynchronous operation: a value, or why there is none.
+template <class T>
+struct Completion {
+  T value{};
+  std::exception_ptr failure{};
+  std::error_code code{};  ///< of the failure
+
+  static Completion failed(const std::exception_ptr& failure);
+};
+
+/// The code of an exception that Simba throws.
+std::error_code code_of(const std::exception_ptr& failure) noexcept;
+
+template <class T>
+Completion<T> Completion<T>::failed(const std::exception_ptr& failure) {
+  return {.value = {}, .failure = failure, .code = code_of(failure)};
+}
+
+template <class T>
+using Handler = std::function<void(Completion<T>)>;
+
+/// Runs a task on the executor of a client, never inside the call.
+using Dispatch = std::function<void(std::function<void()> task)>;
+
+/// A lock whose request has not been started yet. For `LockCall::lock` everything but a lock is a
+/// failure; a cancellation has the code `std::errc::operation_canceled`.
+struct PreparedLock {
+  std::shared_ptr<engine::LockOperation> operation{};
+  LockCall call = LockCall::lock;
+  LockOptions options{};
+  std::exception_ptr failure{};  ///< it cannot be started
+
+  void start(const Handler<LockResult>& handler) const;
+  void cancel() const noexcept;  ///< also before `start`
+  Dispatch dispatch() const;     ///< only without a failure
+};
+
+/// Does not throw.
+PreparedLock prepare_lock(const Client& client, LockCall call, std::string name,
+                          LockOptions options) noexcept;
+
+/// Tells whether the store has confirmed the release.
+void start_unlock(Lock lock, Handler<bool> handler);
+
+/// Where handlers run: on the executor of the lock's client; inside the call if there is no lock.
+Dispatch dispatch_of(const Lock& lock);
+Dispatch dispatch_of(const Client& client);
+
+void start_owner(const Client& client, const std::string& name, const Handler<MutexOwner>& handler);
+
+}  // namespace simba::detail

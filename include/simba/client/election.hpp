@@ -1,0 +1,116 @@
+#pragma once
+
+#include <functional>
+#include <iosfwd>
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "simba/client/lock.hpp"
+#include "simba/client/span.hpp"
+#include "simba/core/time.hpp"
+
+namespace simba {
+
+/// What `on_elected` is told. A value that may be kept.
+class Leadership {
+ public:
+  Leadership(FencingToken fencing_token, std::stop_token lost)
+      : fencing_token_{fencing_token}, lost_{std::move(lost)} {}
+
+  /// Grows with every change of leader and never repeats.
+  [[nodiscard]] FencingToken fencing_token() const noexcept { return fencing_token_; }
+
+  /// Fires when this leadership ends, for whatever reason, before anyone else can lead.
+  [[nodiscard]] const std::stop_token& lost() const noexcept { return lost_; }
+
+ private:
+  FencingToken fencing_token_;
+  std::stop_token lost_;
+};
+
+/// How to take part in an election. Both functions run on the client's executor, one at a time, and
+/// alternate, beginning with `on_elected`.
+struct ElectionOptions {
+  /// This process leads. May take as long as it likes. If it throws, the exception is logged and
+  /// the leadership given up, as by `Election::step_down`.
+  std::function<void(Leadership me)> on_elected{};
+
+  /// It no longer leads. Called at every end of a leadership; `lost()` has fired before. Unless the
+  /// leadership was lost, the mutex is still held while this runs, and released when it has
+  /// returned. An exception is logged.
+  std::function<void(Loss why)> on_deposed{};
+
+  /// How long this process may lead before it steps down, as by `Election::step_down`. Not set: no
+  /// limit.
+  std::optional<Span> max_hold{};
+
+  /// The contender id; see also `id_with_endpoint`. Empty: a globally unique one.
+  std::string id{};
+};
+
+/// The condition of an election, for health probes.
+enum class Health {
+  well,      ///< no trouble that it knows of
+  troubled,  ///< requests to the store fail; it goes on trying
+  out,       ///< it does not contend: another process uses its id
+};
+
+/// E.g. "troubled".
+std::string_view to_string(Health health) noexcept;
+std::ostream& operator<<(std::ostream& out, Health health);
+
+/// Takes part in an election until this is stopped or destroyed. Move-only.
+///
+/// Not guaranteed: that this process still leads when the next line runs; see `Lock`.
+///
+/// Threads: every function may be called from any thread, also inside the callbacks.
+/// Lifetime: owns the callbacks. None runs after `stop()` or the destructor has returned, except
+/// that one of them may itself stop or destroy the election, and that one which does not return
+/// within the drain limit of the store's options is no longer waited for. May outlive the client.
+/// Errors: an object without an election (default-constructed, moved from) leads nothing, and its
+/// health is `out`.
+class [[nodiscard]] Election {
+ public:
+  Election() noexcept;
+  ~Election();
+  Election(Election&& other) noexcept;
+  Election& operator=(Election&& other) noexcept;  ///< stops what it had
+  Election(const Election&) = delete;
+  Election& operator=(const Election&) = delete;
+
+  /// True while this process leads by the local deadline. Reads the clock.
+  [[nodiscard]] bool is_leader() const noexcept;
+
+  /// Fires when the present leadership ends. Already fired if this process does not lead.
+  [[nodiscard]] std::stop_token lost() const;
+
+  /// Of the present or the last leadership; 0 before the first.
+  [[nodiscard]] FencingToken fencing_token() const noexcept;
+
+  [[nodiscard]] Health health() const noexcept;
+
+  /// The contender id.
+  [[nodiscard]] const std::string& id() const noexcept;
+
+  /// Gives up the leadership, if it has it: `lost()` fires, `on_deposed` runs, the mutex is
+  /// released. Contends again after a ttl, so that others come first. Waits as `stop()` does.
+  void step_down();
+
+  /// Leaves the election. Waits for the callbacks, up to the drain limit, and for the store to
+  /// confirm the release. May be called any number of times.
+  void stop();
+
+ private:
+  friend class Client;
+  class Impl;
+
+  explicit Election(std::shared_ptr<Impl> impl) noexcept;
+
+  std::shared_ptr<Impl> impl_;
+};
+
+}  // namespace simba

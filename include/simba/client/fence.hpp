@@ -1,0 +1,28 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "simba/core/time.hpp"
+
+/// Helpers that put a fencing token into a write of your own, so that the resource refuses what a
+/// former owner sends late. docs/fenced-writes.md says what else it takes.
+namespace simba::fence {
+
+/// The two pieces of a fenced statement. Both go into one statement: check and write are one step.
+struct Sql {
+  std::string set;    ///< for the list after SET, e.g. `fence = 42`
+  std::string where;  ///< for the condition, e.g. `fence <= 42`
+};
+
+/// For a table with a column that keeps the greatest token seen, `bigint NOT NULL DEFAULT 0`:
+///
+///     const auto fence = simba::fence::sql(lock.fencing_token());
+///     "UPDATE account SET balance = ?, " + fence.set + " WHERE id = ? AND " + fence.where
+///
+/// No row changed: a newer owner has written, so stop. Throws InvalidArgumentError if the token is
+/// 0 (there is no lock) or greater than what `bigint` holds, and if `column` is not made of
+/// letters, digits, '_' and '.'.
+[[nodiscard]] Sql sql(FencingToken token, std::string_view column = "fence");
+
+}  // namespace simba::fence

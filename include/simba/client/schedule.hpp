@@ -1,0 +1,80 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <stop_token>
+#include <string>
+#include <utility>
+
+#include "simba/client/span.hpp"
+#include "simba/core/time.hpp"
+#include "simba/schedule/schedule_config.hpp"
+
+namespace simba {
+
+class Scheduler;
+
+/// A run every `period`, the first one at once. Periods that pass while a run is still busy are
+/// skipped. Throws InvalidArgumentError if `period` is not positive.
+[[nodiscard]] ScheduleConfig every(Span period);
+
+/// A run one `pause` after the end of the previous one, the first one at once. Throws
+/// InvalidArgumentError if `pause` is not positive.
+[[nodiscard]] ScheduleConfig after_pauses_of(Span pause);
+
+/// What the work is told.
+class Run {
+ public:
+  Run(FencingToken fencing_token, std::stop_token stop)
+      : fencing_token_{fencing_token}, stop_{std::move(stop)} {}
+
+  /// That of the leadership in which it runs.
+  [[nodiscard]] FencingToken fencing_token() const noexcept { return fencing_token_; }
+
+  /// Requested when the leadership ends or the schedule is stopped. The mutex is released only when
+  /// the work has returned, so return soon.
+  [[nodiscard]] const std::stop_token& stop() const noexcept { return stop_; }
+
+ private:
+  FencingToken fencing_token_;
+  std::stop_token stop_;
+};
+
+using Work = std::function<void(const Run& run)>;
+
+struct ScheduleOptions {
+  std::string id{};  ///< the contender id; empty: a globally unique one
+};
+
+/// Work that only the leader does, until this is stopped or destroyed. Move-only. Runs never
+/// overlap. An exception thrown by the work is logged, and the schedule continues.
+///
+/// Threads: every function may be called from any thread, also inside the work.
+/// Lifetime: owns the work. Nothing runs after `stop()` or the destructor has returned, except that
+/// the work may itself stop or destroy the schedule, and that work which does not return within the
+/// drain limit of the store's options is no longer waited for. May outlive the client.
+class [[nodiscard]] Schedule {
+ public:
+  Schedule() noexcept;
+  ~Schedule();
+  Schedule(Schedule&& other) noexcept;
+  Schedule& operator=(Schedule&& other) noexcept;  ///< stops what it had
+  Schedule(const Schedule&) = delete;
+  Schedule& operator=(const Schedule&) = delete;
+
+  /// True while this process is the one that does the work.
+  [[nodiscard]] bool is_leader() const noexcept;
+
+  /// Ends the schedule; waits for a run that is under way, up to the drain limit, and for the
+  /// store. May be called any number of times.
+  void stop();
+
+ private:
+  friend class Client;
+
+  explicit Schedule(std::unique_ptr<Scheduler> scheduler) noexcept;
+
+  std::unique_ptr<Scheduler> scheduler_;
+};
+
+}  // namespace simba

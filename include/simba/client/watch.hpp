@@ -1,0 +1,46 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+
+#include "simba/client/owner.hpp"
+#include "simba/core/mutex_owner.hpp"
+
+namespace simba {
+
+/// Follows the owner of a mutex without contending for it, until this is stopped or destroyed.
+/// Move-only.
+///
+/// Threads: every function may be called from any thread, also inside the callback.
+/// Lifetime: owns the callback; none runs after `stop()` or the destructor has returned, except
+/// that the callback may itself stop or destroy the watch. May outlive the client.
+class [[nodiscard]] Watch {
+ public:
+  /// Called on the client's executor, one call at a time, with every new owner, which is
+  /// `MutexOwner::none()` when nobody owns the mutex. Not called if the mutex is free from the
+  /// beginning, nor for renewals.
+  using Changed = std::function<void(MutexOwner now)>;
+
+  Watch() noexcept;
+  ~Watch();
+  Watch(Watch&& other) noexcept;
+  Watch& operator=(Watch&& other) noexcept;  ///< stops what it had
+  Watch(const Watch&) = delete;
+  Watch& operator=(const Watch&) = delete;
+
+  /// The last owner that it has seen; `MutexOwner::none()` before the first.
+  [[nodiscard]] MutexOwner owner() const;
+
+  /// May be called any number of times.
+  void stop();
+
+ private:
+  friend class Client;
+  class Impl;
+
+  explicit Watch(std::shared_ptr<Impl> impl) noexcept;
+
+  std::shared_ptr<Impl> impl_;
+};
+
+}  // namespace simba

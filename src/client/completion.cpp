@@ -1,0 +1,126 @@
+#include "simba/client/completion.hpp"
+
+#include <utility>
+
+#include "client/client_core.hpp"
+
+namespace simba {
+
+namespace {
+
+class ErrorCategory final : public std::error_category {
+ public:
+  const char* name() const noexcept override { return "simba"; }
+  std::string message(int value) const override {
+    return std::string{to_string(static_cast<ErrorKind>(value - 1))};
+  }
+};
+
+}  // namespace
+
+const std::error_category& error_category() noexcept {
+  static const ErrorCategory category;
+  return category;
+}
+
+std::error_code make_error_code(ErrorKind kind) noexcept {
+  return {static_cast<int>(kind) + 1, error_category()};
+}
+
+namespace detail {
+
+std::error_code code_of(const std::exception_ptr& failure) noexcept {
+  try {
+    std::rethrow_exception(failure);
+  } catch (const CancelledError&) {
+    return std::make_error_code(std::errc::operation_canceled);
+  } catch (const Error& error) {
+    return make_error_code(error.kind());
+  } catch (...) {
+    return make_error_code(ErrorKind::internal);
+  }
+}
+
+PreparedLock prepare_lock(const Client& client, LockCall call, std::string name,
+                          LockOptions options) noexcept {
+  try {
+    auto operation = ClientCore::of(client)->request(call, std::move(name), options);
+    return {.operation = std::move(operation), .call = call, .options = std::move(options)};
+  } catch (...) {
+    return {.operation = {}, .call = call, .options = {}, .failure = std::current_exception()};
+  }
+}
+
+void PreparedLock::start(const Handler<LockResult>& handler) const {
+  if (failure) {
+    handler(Completion<LockResult>::failed(failure));
+    return;
+  }
+  const auto answered = [operation = operation, call = call, options = options,
+                         handler](const engine::LockAnswer& answer) {
+    Completion<LockResult> completion;
+    try {
+      completion.value = ClientCore::result_of(operation, answer);
+      if (call == LockCall::lock) ClientCore::throw_if_none(*operation, options, answer);
+    } catch (...) {
+      completion = Completion<LockResult>::failed(std::current_exception());
+    }
+    handler(std::move(completion));
+  };
+  try {
+    operation->start(answered);
+  } catch (...) {
+    handler(Completion<LockResult>::failed(std::current_exception()));
+  }
+}
+
+void PreparedLock::cancel() const noexcept {
+  if (operation) operation->cancel();
+}
+
+Dispatch PreparedLock::dispatch() const {
+  return [operation = operation](std::function<void()> task) {
+    operation->all().dispatch(std::move(task));
+  };
+}
+
+void start_unlock(Lock lock, Handler<bool> handler) {
+  const auto operation = ClientCore::take(lock);
+  if (!operation || operation->in_forked_child()) {
+    handler({.value = true});
+    return;
+  }
+  operation->unlock(
+      [handler = std::move(handler)](bool confirmed) { handler({.value = confirmed}); });
+}
+
+Dispatch dispatch_of(const Lock& lock) {
+  const auto operation = ClientCore::of(lock);
+  return [operation](std::function<void()> task) { operation->all().dispatch(std::move(task)); };
+}
+
+Dispatch dispatch_of(const Client& client) {
+  return [all = ClientCore::of(client)->operations()](std::function<void()> task) {
+    all->dispatch(std::move(task));
+  };
+}
+
+void start_owner(const Client& client, const std::string& name,
+                 const Handler<MutexOwner>& handler) {
+  try {
+    engine::retrieve_owner(
+        ClientCore::of(client)->operations()->parts(), name, [handler](engine::OwnerAnswer answer) {
+          if (answer.error) {
+            handler(Completion<MutexOwner>::failed(std::make_exception_ptr(Error{*answer.error})));
+          } else {
+            handler({.value = std::move(answer.owner)});
+          }
+        });
+  } catch (...) {
+    handler(Completion<MutexOwner>::failed(std::current_exception()));
+  }
+}
+
+}  // namespace detail
+
+}  // namespace simba

@@ -1,0 +1,282 @@
+#include "simba/client/election.hpp"
+
+#include <atomic>
+#include <exception>
+#include <mutex>
+#include <ostream>
+#include <utility>
+#include <variant>
+
+#include <fmt/format.h>
+
+#include "client/client_core.hpp"
+#include "simba/core/contender_id_generator.hpp"
+#include "simba/core/mutex_contender.hpp"
+
+namespace simba {
+
+/// The contender of an election.
+///
+/// Lifetime: shared with what it has queued, and ended by the handle.
+class Election::Impl final : public MutexContender, public std::enable_shared_from_this<Impl> {
+ public:
+  Impl(std::string mutex, const std::shared_ptr<engine::LeaseServiceFactory>& factory,
+       ElectionOptions options, std::shared_ptr<Executor> executor)
+      : mutex_{std::move(mutex)},
+        contender_id_{options.id.empty() ? ContenderIdGenerator::unique().generate() : options.id},
+        options_{std::move(options)},
+        runtime_{factory->runtime()},
+        rest_{factory->plan().ttl},
+        service_{factory->create_mutex_contend_service(*this, {.executor = std::move(executor)})} {}
+
+  void start() {
+    timer_ = runtime_->timers->create([weak = weak_from_this()] {
+      if (const auto self = weak.lock()) self->tick();
+    });
+    service_->start();
+  }
+
+  void stop() {
+    if (fork_guard_.in_child()) return;
+    const std::lock_guard no_start{mutex_of_start_};
+    {
+      const std::lock_guard lock{mutex_of_life_};
+      over_ = true;
+      if (timer_) arm(never);
+    }
+    service_->close();
+  }
+
+  void step_down(Loss why) {
+    if (fork_guard_.in_child()) return;
+    {
+      const std::lock_guard lock{mutex_of_life_};
+      if (over_ || resting_ || !service_->is_owner()) return;
+      resting_ = true;
+      stopped_because_ = why;
+      arm(never);
+    }
+    service_->stop();
+    const std::lock_guard lock{mutex_of_life_};
+    stopped_because_ = Loss::given_up;
+    if (!over_ && resting_) arm(runtime_->clock->now() + rest_);
+  }
+
+  Health health() const noexcept {
+    if (barred_) return Health::out;
+    const LocalTime failed_at = failed_at_.load();
+    if (failed_at == LocalTime::min() || service_->is_in_ttl()) return Health::well;
+    // What the store has said since then shows that it answers again.
+    const MutexOwner owner = service_->mutex_state().after();
+    const bool answered = !service_->is_owner() && owner.local_lease().acquired_at > failed_at;
+    return answered ? Health::well : Health::troubled;
+  }
+
+  const MutexContendService& service() const noexcept { return *service_; }
+  bool in_forked_child() const noexcept { return fork_guard_.in_child(); }
+
+  const std::string& mutex() const noexcept override { return mutex_; }
+  const std::string& contender_id() const noexcept override { return contender_id_; }
+
+  void on_acquired(const MutexState& state) override {
+    const auto self = shared_from_this();  // the callback may destroy the election
+    failed_at_ = LocalTime::min();
+    const std::stop_token lost = service_->lost();
+    if (options_.max_hold && !options_.max_hold->is_forever()) {
+      const std::lock_guard lock{mutex_of_life_};
+      const LocalTime now = runtime_->clock->now();
+      const auto span = options_.max_hold->nanoseconds();
+      if (!over_ && !resting_) arm(span < never - now ? now + span : never);
+    }
+    if (!options_.on_elected) return;
+    try {
+      options_.on_elected(Leadership{state.after().fencing_token(), lost});
+    } catch (const std::exception& e) {
+      give_up(e.what());
+    } catch (...) {
+      give_up("unknown exception");
+    }
+  }
+
+  void on_released(const MutexState& /*state*/) override {
+    const auto self = shared_from_this();
+    Loss why{};
+    {
+      const std::lock_guard lock{mutex_of_life_};
+      why = lost_because_.value_or(stopped_because_);
+      lost_because_.reset();
+      if (!resting_ && !over_ && timer_) arm(never);
+    }
+    if (options_.on_deposed) options_.on_deposed(why);
+  }
+
+  void on_event(const ContentionEvent& event) override {
+    if (const auto* lost = std::get_if<OwnershipLost>(&event)) {
+      const std::lock_guard lock{mutex_of_life_};
+      lost_because_ = detail::loss_of(lost->reason);
+      if (lost->reason == LossReason::duplicate_id) barred_ = true;
+      return;
+    }
+    const auto* failed = std::get_if<AcquireFailed>(&event);
+    if (failed != nullptr && failed->error.kind() == ErrorKind::duplicate_id) barred_ = true;
+    failed_at_ = runtime_->clock->now();
+  }
+
+ private:
+  void give_up(const char* what) {
+    runtime_->log->log(
+        LogLevel::error,
+        fmt::format("mutex [{}], contender [{}]: on_elected threw: {}; stepping down", mutex_,
+                    contender_id_, what));
+    step_down(Loss::given_up);
+  }
+
+  /// Under mutex_of_life_: calls on one timer must not overlap.
+  void arm(LocalTime due) {
+    due_ = due;
+    timer_->arm(due);
+  }
+
+  // Either the rest is over, or max_hold is.
+  void tick() {
+    bool rested = false;
+    {
+      const std::lock_guard lock{mutex_of_life_};
+      if (over_ || runtime_->clock->now() < due_) return;
+      due_ = never;
+      rested = resting_;
+    }
+    // Both may run callbacks, or wait for them: not on this thread, which is that of all timers.
+    try {
+      runtime_->workers->execute([weak = weak_from_this(), rested] {
+        const auto self = weak.lock();
+        if (!self) return;
+        if (rested) {
+          self->contend_again();
+        } else {
+          self->step_down(Loss::max_hold);
+        }
+      });
+    } catch (const std::exception& e) {  // no thread to be had
+      const std::lock_guard lock{mutex_of_life_};
+      if (!over_) arm(runtime_->clock->now() + rest_);
+      runtime_->log->log(LogLevel::warn, fmt::format("mutex [{}], contender [{}]: trying again "
+                                                     "later: {}",
+                                                     mutex_, contender_id_, e.what()));
+    }
+  }
+
+  void contend_again() {
+    const std::lock_guard no_stop{mutex_of_start_};
+    {
+      const std::lock_guard lock{mutex_of_life_};
+      if (over_ || !resting_) return;
+      resting_ = false;
+    }
+    try {
+      service_->start();
+    } catch (const std::exception& e) {  // still stopping: a callback takes its time
+      const std::lock_guard lock{mutex_of_life_};
+      if (over_) return;
+      resting_ = true;
+      arm(runtime_->clock->now() + rest_);
+      runtime_->log->log(LogLevel::warn, fmt::format("mutex [{}], contender [{}]: not contending "
+                                                     "again yet: {}",
+                                                     mutex_, contender_id_, e.what()));
+    }
+  }
+
+  // constant after construction
+  const std::string mutex_;
+  const std::string contender_id_;
+  const ElectionOptions options_;
+  const std::shared_ptr<const Runtime> runtime_;
+  const std::chrono::nanoseconds rest_;
+  const ForkGuard fork_guard_;
+
+  std::atomic<bool> barred_{false};
+  std::atomic<LocalTime> failed_at_{LocalTime::min()};
+
+  // Taken first: no start comes after stop(). A callback within the start may stop it.
+  std::recursive_mutex mutex_of_start_;
+
+  std::mutex mutex_of_life_;
+  // guarded by mutex_of_life_
+  bool over_ = false;
+  bool resting_ = false;  // from step_down() until it contends again
+  Loss stopped_because_ = Loss::given_up;
+  std::optional<Loss> lost_because_;
+  std::unique_ptr<Timer> timer_;  // made before the start
+  LocalTime due_ = never;
+
+  // The last, so that it is closed while everything that it calls is there.
+  const std::unique_ptr<MutexContendService> service_;
+};
+
+Election::Election() noexcept = default;
+Election::Election(std::shared_ptr<Impl> impl) noexcept : impl_{std::move(impl)} {}
+Election::Election(Election&& other) noexcept = default;
+
+Election::~Election() {
+  if (!impl_) return;
+  if (impl_->in_forked_child()) detail::leak(impl_);  // its timer is the parent's
+  impl_->stop();
+}
+
+Election& Election::operator=(Election&& other) noexcept {
+  if (this == &other) return *this;
+  if (impl_) impl_->stop();
+  impl_ = std::move(other.impl_);
+  return *this;
+}
+
+bool Election::is_leader() const noexcept { return impl_ && impl_->service().is_owner(); }
+
+std::stop_token Election::lost() const {
+  return impl_ ? impl_->service().lost() : OwnershipSignal{}.token();
+}
+
+FencingToken Election::fencing_token() const noexcept {
+  return impl_ ? impl_->service().fencing_token() : 0;
+}
+
+Health Election::health() const noexcept { return impl_ ? impl_->health() : Health::out; }
+
+const std::string& Election::id() const noexcept {
+  return impl_ ? impl_->contender_id() : MutexOwner::none().owner_id();
+}
+
+void Election::step_down() {
+  if (impl_) impl_->step_down(Loss::given_up);
+}
+
+void Election::stop() {
+  if (impl_) impl_->stop();
+}
+
+std::string_view to_string(Health health) noexcept {
+  switch (health) {
+    case Health::well:
+      return "well";
+    case Health::troubled:
+      return "troubled";
+    case Health::out:
+      return "out";
+  }
+  return "unknown";
+}
+
+std::ostream& operator<<(std::ostream& out, Health health) { return out << to_string(health); }
+
+Election Client::elect(std::string name, ElectionOptions options) const {
+  if (options.max_hold && options.max_hold->nanoseconds() <= std::chrono::nanoseconds::zero()) {
+    throw InvalidArgumentError{fmt::format("max_hold must be positive (got {} ns)",
+                                           options.max_hold->nanoseconds().count())};
+  }
+  const auto impl = std::make_shared<Election::Impl>(std::move(name), core_->factory(),
+                                                     std::move(options), core_->executor());
+  impl->start();
+  return Election{impl};
+}
+
+}  // namespace simba

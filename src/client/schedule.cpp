@@ -1,0 +1,52 @@
+#include "simba/client/schedule.hpp"
+
+#include <atomic>
+#include <utility>
+
+#include "client/client_core.hpp"
+#include "simba/schedule/scheduler.hpp"
+
+namespace simba {
+
+ScheduleConfig every(Span period) {
+  return ScheduleConfig::rate(std::chrono::nanoseconds::zero(), period.nanoseconds());
+}
+
+ScheduleConfig after_pauses_of(Span pause) {
+  return ScheduleConfig::delay(std::chrono::nanoseconds::zero(), pause.nanoseconds());
+}
+
+Schedule::Schedule() noexcept = default;
+Schedule::Schedule(std::unique_ptr<Scheduler> scheduler) noexcept
+    : scheduler_{std::move(scheduler)} {}
+Schedule::~Schedule() = default;
+Schedule::Schedule(Schedule&& other) noexcept = default;
+Schedule& Schedule::operator=(Schedule&& other) noexcept = default;
+
+bool Schedule::is_leader() const noexcept { return scheduler_ && scheduler_->is_leader(); }
+
+void Schedule::stop() {
+  if (scheduler_) scheduler_->stop();
+}
+
+Schedule Client::schedule(std::string name, const ScheduleConfig& when, Work work,
+                          ScheduleOptions options) const {
+  if (!work) throw InvalidArgumentError{"a schedule needs work (got an empty function)"};
+  const auto token = std::make_shared<std::atomic<FencingToken>>(0);
+  auto scheduler = std::make_unique<Scheduler>(
+      std::move(name), *core_->factory(), when,
+      [work = std::move(work), token](std::stop_token stop) {
+        work(Run{token->load(), std::move(stop)});
+      },
+      SchedulerOptions{
+          .contender_id = std::move(options.id),
+          .executor = core_->executor(),
+          .on_state = [token](const MutexContendService& service, const MutexState& state) {
+            if (!state.is_acquired(service.contender_id())) return;
+            *token = state.after().fencing_token();
+          }});
+  scheduler->start();
+  return Schedule{std::move(scheduler)};
+}
+
+}  // namespace simba

@@ -1,0 +1,230 @@
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "engine/attachment.hpp"
+#include "engine/lease_contention.hpp"
+#include "simba/core/error.hpp"
+#include "simba/core/mutex_contender.hpp"
+#include "simba/core/runtime.hpp"
+
+namespace simba::engine {
+
+class LockOperation;
+
+/// What the contentions of a factory are made of.
+struct LeaseParts {
+  std::shared_ptr<LeaseStore> store;
+  std::shared_ptr<Attachment> attachment;  ///< whoever has one keeps the store open
+  std::shared_ptr<const Runtime> runtime;
+  std::shared_ptr<const ContentionPlan> plan;
+  std::chrono::nanoseconds renew_phase{0};
+  std::shared_ptr<Successions> successions;
+  std::uint64_t instance = 0;
+};
+
+/// A lock that is wanted.
+struct LockRequest {
+  enum class Patience { until_held, ask_once };
+
+  std::string mutex;
+  std::string contender_id;
+  Patience patience = Patience::until_held;
+  LocalTime deadline = never;  ///< for `until_held`
+  std::optional<std::chrono::nanoseconds> max_hold{};
+};
+
+/// What came of it.
+struct LockAnswer {
+  enum class Outcome { held, busy, timed_out, cancelled, failed };
+
+  Outcome outcome = Outcome::held;
+  std::string holder{};          ///< who holds it instead, where known
+  std::optional<Error> error{};  ///< of `failed`; else the newest that the store gave, if any
+};
+
+/// The lock operations of one client that wait, or that are being given back.
+///
+/// Threads: every function may be called from any thread at the same time.
+/// Lifetime: shared by the client and its operations.
+class LockOperations : public std::enable_shared_from_this<LockOperations> {
+ public:
+  /// `executor` runs what `dispatch` is given; empty: `Runtime::callbacks`.
+  explicit LockOperations(LeaseParts parts, std::shared_ptr<Executor> executor = {});
+
+  /// Throws InvalidArgumentError if the store does not accept the names, and IllegalStateError if
+  /// closed.
+  std::shared_ptr<LockOperation> make(LockRequest request);
+
+  /// Ends every wait with an error and makes no more. What is being given back is waited for, up
+  /// to the release wait of the plan, and then left to run out. Held locks stay as they are.
+  void close() noexcept;
+
+  /// With the attachment as long as this is not closed.
+  LeaseParts parts() const;
+
+  const Runtime& runtime() const noexcept { return *parts_.runtime; }
+
+  /// Runs `task`, which may be code of the user, on the executor, never inside the call. The
+  /// runtime lives until it has run.
+  void dispatch(std::function<void()> task) const;
+
+ private:
+  friend class LockOperation;
+
+  void enter(const std::shared_ptr<LockOperation>& operation);
+  void enter_again(const std::shared_ptr<LockOperation>& operation) noexcept;
+  void leave(const LockOperation& operation) noexcept;
+  std::vector<std::shared_ptr<LockOperation>> open() const;
+
+  // constant after construction
+  const LeaseParts parts_;  // without the attachment
+  const std::shared_ptr<Executor> executor_;
+  const std::shared_ptr<Executor> inline_;
+  const ForkGuard fork_guard_;
+
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  // guarded by mutex_
+  std::shared_ptr<Attachment> attachment_;  // empty: closed
+  std::unordered_map<const LockOperation*, std::weak_ptr<LockOperation>> open_;
+};
+
+/// One lock, from the request to its end: a contender over a `LeaseContention` of its own, with no
+/// thread and no blocking call. Everything that waits for a lock stands on it.
+///
+/// ```
+///             granted            unlock               confirmed, or the lease is over
+///   waiting ----------> held ------------> unlocking ---------------------------------> released
+///      |                  | max_hold           ^  ^
+///      |                  +------> overdue ----+  |
+///      +------------------------------------------+
+///          timed out, cancelled, busy, refused, closed
+/// ```
+///
+/// Which of two that happen at once (a grant, the deadline, a cancellation, the client's end)
+/// counts is decided once, under `mutex_`, by who leaves `waiting`. A grant that comes later finds
+/// a contention that has been stopped, and is given back by it.
+///
+/// Threads: every function may be called from any thread. Handlers are called with no lock held, on
+/// the thread at hand, which may be that of a timer or a store, or inside the call: they only pass
+/// the news on. Lifetime: shared; keeps itself alive while it waits or is being given back.
+class LockOperation final : public MutexContender,
+                            public std::enable_shared_from_this<LockOperation> {
+ public:
+  using Answered = std::function<void(LockAnswer)>;
+  using Ended = std::function<void(bool confirmed)>;
+
+  LockOperation(std::shared_ptr<LockOperations> all, LockRequest request);
+  ~LockOperation() override;
+  LockOperation(const LockOperation&) = delete;
+  LockOperation& operator=(const LockOperation&) = delete;
+
+  /// Asks the store. `answered` is called exactly once, unless this throws: Error (duplicate_id) if
+  /// another one contends under the same id.
+  void start(Answered answered);
+
+  /// Ends the wait, if it still waits. The answer comes within this call, or within `start()` if
+  /// that has not returned yet, even if it has not been called.
+  void cancel();
+
+  /// Gives the lock back. `ended` is told when the store knows, or never will: at the latest when
+  /// the lease has ended. Only once, and only if the answer was `held`.
+  void unlock(Ended ended);
+
+  /// No longer waits for the store to confirm the release.
+  void abandon() noexcept;
+
+  /// True while the lock is held by its local deadline and neither unlocked nor overdue.
+  bool held() const noexcept;
+
+  std::chrono::nanoseconds lease_left() const noexcept;
+  FencingToken fencing_token() const noexcept { return contention_->fencing_token(); }
+
+  /// Fires when the lock is no longer held, for whatever reason.
+  std::stop_token lost() const { return lost_; }
+
+  /// Why the store's side of it was lost; empty: it was not.
+  std::optional<LossReason> loss() const noexcept { return contention_->loss(); }
+
+  /// Whether `max_hold` has ended it.
+  bool overdue() const noexcept { return overdue_.load(); }
+
+  /// With the attachment as long as it is not released.
+  LeaseParts parts() const;
+
+  bool in_forked_child() const noexcept { return fork_guard_.in_child(); }
+
+  const LockOperations& all() const noexcept { return *all_; }
+
+  // MutexContender
+  const std::string& mutex() const noexcept override { return request_.mutex; }
+  const std::string& contender_id() const noexcept override { return request_.contender_id; }
+  void on_acquired(const MutexState& /*state*/) override {}
+  void on_released(const MutexState& /*state*/) override {}
+  void notify_owner(const MutexState& state) override;
+  void on_event(const ContentionEvent& event) override;
+
+ private:
+  friend class LockOperations;
+
+  enum class State { waiting, held, overdue, unlocking, released };
+
+  void close();
+  void end_wait(LockAnswer answer);
+  void answer(LockAnswer answer);
+  void tick();
+  void arm(LocalTime due);
+  void stop_contention(LeaseContention::SignalThread thread);
+  void end(bool confirmed);
+
+  // constant after construction
+  const std::shared_ptr<LockOperations> all_;
+  const LockRequest request_;
+  const ForkGuard fork_guard_;
+  const std::shared_ptr<OwnerDispatcher> dispatcher_;
+  const std::shared_ptr<LeaseContention> contention_;
+
+  std::stop_token lost_;                      // set before the answer `held`, constant from then on
+  std::atomic<State> state_{State::waiting};  // written under mutex_
+  std::atomic<bool> overdue_{false};          // written under mutex_
+
+  mutable std::mutex mutex_;
+  // guarded by mutex_
+  Answered answered_;
+  Ended ended_;
+  bool starting_ = true;                // the contention has not begun: it cannot be stopped yet
+  std::optional<LockAnswer> deferred_;  // what ended the wait meanwhile
+  std::string holder_;                  // somebody else, maybe under our id
+  std::optional<Error> last_error_;     // the newest that the store gave instead of an answer
+  std::unique_ptr<Timer> timer_;        // of the deadline, later of max_hold
+  LocalTime due_ = never;
+  bool confirmed_ = false;                  // once released
+  std::shared_ptr<Attachment> attachment_;  // until released
+  std::shared_ptr<LockOperation> alive_;    // while it waits or is being given back
+};
+
+/// The owner of a mutex, or why it is not known.
+struct OwnerAnswer {
+  MutexOwner owner{};
+  std::optional<Error> error{};
+};
+using OwnerAnswered = std::function<void(OwnerAnswer)>;
+
+/// One look at the owner of a mutex. `answered` is called exactly once, on any thread, perhaps
+/// inside the call, with an error of kind `timeout` if the store does not answer in time. Throws
+/// InvalidArgumentError if the store does not accept the name.
+void retrieve_owner(LeaseParts parts, const std::string& mutex, OwnerAnswered answered);
+
+}  // namespace simba::engine

@@ -1,0 +1,204 @@
+// Locks on an asio::io_context.
+#include "simba/asio.hpp"
+
+#include <chrono>
+#include <cstddef>
+#include <exception>
+#include <functional>
+#include <future>
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include <asio/awaitable.hpp>
+#include <asio/bind_cancellation_slot.hpp>
+#include <asio/bind_executor.hpp>
+#include <asio/cancellation_signal.hpp>
+#include <asio/co_spawn.hpp>
+#include <asio/io_context.hpp>
+#include <asio/use_awaitable.hpp>
+#include <asio/use_future.hpp>
+#include <gtest/gtest.h>
+
+#include "simba/core/runtime.hpp"
+#include "simba/engine/lease_service_factory.hpp"
+#include "simba/memory/memory_store.hpp"
+#include "simba/simba.hpp"
+#include "simba/testkit/fault_store.hpp"
+#include "unit/core/own_threads.hpp"
+
+namespace simba {
+namespace {
+
+using namespace std::chrono_literals;
+
+class ClientOnAsio : public ::testing::Test {
+ protected:
+  const std::shared_ptr<const Runtime> runtime_ = make_runtime();
+  const std::shared_ptr<testkit::FaultStore> store_ =
+      std::make_shared<testkit::FaultStore>(std::make_shared<memory::MemoryStore>(runtime_->clock));
+  asio::io_context context_;
+  std::optional<Client> client_{std::make_shared<engine::LeaseServiceFactory>(store_, runtime_)};
+};
+
+asio::awaitable<void> handle_request(Client client, int& served) {
+  Lock lock = co_await async_lock(client, "orders/42", {.wait = 10s}, asio::use_awaitable);
+  EXPECT_TRUE(lock.held());
+  const MutexOwner owner = co_await async_owner(client, "orders/42", asio::use_awaitable);
+  EXPECT_EQ(owner.owner_id(), lock.owner_id());
+  LockResult busy = co_await async_try_lock(client, "orders/42", {}, asio::use_awaitable);
+  EXPECT_EQ(busy.outcome(), LockOutcome::busy);
+  ++served;
+  co_await async_unlock(std::move(lock), asio::use_awaitable);
+}
+
+TEST_F(ClientOnAsio, CoroutinesOfOneThreadTakeTurns) {
+  int served = 0;  // not atomic: all on one thread
+  for (int i = 0; i < 50; ++i) {
+    asio::co_spawn(context_, handle_request(*client_, served),
+                   [](const std::exception_ptr& failure) {
+                     if (failure) std::rethrow_exception(failure);
+                   });
+  }
+  context_.run();
+  EXPECT_EQ(served, 50);
+}
+
+TEST_F(ClientOnAsio, AHandlerRunsOnItsExecutorAndNeverInsideTheInitiator) {
+  bool called = false;
+  async_lock(*client_, "order", {},
+             asio::bind_executor(context_, [&](asio::error_code code, const Lock& lock) {
+               called = true;
+               EXPECT_FALSE(code);
+               EXPECT_TRUE(lock.held());
+             }));
+  EXPECT_FALSE(called);
+  context_.run();
+  EXPECT_TRUE(called);
+}
+
+TEST_F(ClientOnAsio, ErrorsAreCodes) {
+  const Lock held = client_->lock("order");
+  std::vector<asio::error_code> codes;
+  const auto note = [&](asio::error_code code, const Lock& lock) {
+    EXPECT_FALSE(lock);
+    codes.push_back(code);
+  };
+  async_lock(*client_, "", {}, asio::bind_executor(context_, note));
+  async_lock(*client_, "order", {.wait = 0s}, asio::bind_executor(context_, note));
+  EXPECT_TRUE(codes.empty());
+  context_.run();
+  ASSERT_EQ(codes.size(), 2U);
+  EXPECT_EQ(codes.at(0), make_error_code(ErrorKind::invalid_argument));
+  EXPECT_EQ(codes.at(1), make_error_code(ErrorKind::timeout));
+  EXPECT_EQ(codes.at(1).message(), "timeout");
+  EXPECT_STREQ(codes.at(1).category().name(), "simba");
+}
+
+TEST_F(ClientOnAsio, ACancellationCompletesAtOnceAndTheGrantUnderWayIsGivenBack) {
+  store_->next(testkit::Operation::acquire, testkit::Fault::hold_answer());
+  asio::cancellation_signal signal;
+  std::optional<asio::error_code> result;
+  async_lock(
+      *client_, "order", {},
+      asio::bind_cancellation_slot(
+          signal.slot(), asio::bind_executor(context_, [&](asio::error_code code, Lock lock) {
+            EXPECT_FALSE(lock);
+            result = code;
+          })));
+  signal.emit(asio::cancellation_type::all);
+  EXPECT_FALSE(result);
+  context_.run();
+  EXPECT_EQ(result, asio::error_code{asio::error::operation_aborted});
+  store_->release_answers();
+  EXPECT_TRUE(client_->lock("order", {.wait = 5s}).held());
+}
+
+TEST_F(ClientOnAsio, ACancelledTryLockIsAbortedToo) {
+  const Lock held = client_->lock("order");
+  asio::cancellation_signal signal;
+  std::optional<asio::error_code> result;
+  async_try_lock(*client_, "order", {.wait = forever},
+                 asio::bind_cancellation_slot(
+                     signal.slot(), asio::bind_executor(context_, [&](asio::error_code code,
+                                                                      const LockResult& lock) {
+                       EXPECT_EQ(lock.outcome(), LockOutcome::cancelled);
+                       result = code;
+                     })));
+  signal.emit(asio::cancellation_type::terminal);
+  context_.run();
+  EXPECT_EQ(result, asio::error_code{asio::error::operation_aborted});
+}
+
+TEST_F(ClientOnAsio, TheClientsEndCompletesEveryOperationWithAnError) {
+  const Lock held = client_->lock("order");
+  int ended = 0;
+  for (int i = 0; i < 10; ++i) {
+    async_lock(*client_, "order", {},
+               asio::bind_executor(context_, [&](asio::error_code code, const Lock&) {
+                 EXPECT_EQ(code, make_error_code(ErrorKind::illegal_state));
+                 ++ended;
+               }));
+  }
+  client_.reset();
+  EXPECT_EQ(ended, 0) << "not inside a destructor";
+  context_.run();
+  EXPECT_EQ(ended, 10);
+  EXPECT_TRUE(held.held());
+}
+
+TEST_F(ClientOnAsio, AnyCompletionTokenWillDo) {
+  std::thread thread;
+  {
+    const auto work = asio::make_work_guard(context_);
+    thread = std::thread{[this] { context_.run(); }};
+    std::future<Lock> future = async_lock(*client_, "order", {}, asio::use_future);
+    Lock lock = future.get();
+    EXPECT_TRUE(lock.held());
+    async_unlock(std::move(lock), asio::use_future).get();
+    EXPECT_TRUE(client_->try_lock("order"));
+  }
+  thread.join();
+}
+
+TEST_F(ClientOnAsio, AllCallbacksOfAClientCanComeOnTheContext) {
+  const Client client{std::make_shared<engine::LeaseServiceFactory>(store_, runtime_),
+                      {.executor = make_asio_executor(context_.get_executor())}};
+  std::thread::id elected_on;
+  auto work = asio::make_work_guard(context_);
+  Election election;
+  election = client.elect("leader", {.on_elected = [&](const Leadership&) {
+                            elected_on = std::this_thread::get_id();
+                            election.stop();  // on the thread of the executor
+                            work.reset();
+                          }});
+  context_.run();
+  EXPECT_EQ(elected_on, std::this_thread::get_id());
+}
+
+TEST_F(ClientOnAsio, TenThousandWaitsOfOneThreadNeedAtMostTenThreads) {
+  constexpr int waits = 10'000;
+  const Client other{std::make_shared<engine::LeaseServiceFactory>(store_, runtime_)};
+  std::vector<Lock> held;
+  held.reserve(waits);
+  int granted = 0;
+  for (int i = 0; i < waits; ++i) {
+    const std::string name = "order-" + std::to_string(i);
+    held.push_back(other.lock(name));
+    async_lock(*client_, name, {.wait = 1h},
+               asio::bind_executor(context_, [&](asio::error_code code, const Lock& lock) {
+                 if (!code && lock) ++granted;
+               }));
+  }
+  // That of the test has the name of the program, as has one of ThreadSanitizer's.
+  EXPECT_LE(test::threads_named("simba-") - test::threads_named("simba-unit"), 9);
+  held.clear();
+  context_.run();
+  EXPECT_EQ(granted, waits);
+}
+
+}  // namespace
+}  // namespace simba

@@ -1,0 +1,310 @@
+// Elections, schedules and watches of a client over the in-memory store, in virtual time.
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <sstream>
+#include <stdexcept>
+#include <stop_token>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <gmock/gmock.h>
+
+#include "simba/core/contender_id_generator.hpp"
+#include "simba/engine/lease_service_factory.hpp"
+#include "simba/memory/memory_store.hpp"
+#include "simba/simba.hpp"
+#include "simba/testkit/fault_store.hpp"
+#include "simba/testkit/manual_runtime.hpp"
+
+namespace simba {
+namespace {
+
+using namespace std::chrono_literals;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::ThrowsMessage;
+
+class ClientElection : public ::testing::Test {
+ protected:
+  ~ClientElection() override {
+    store_->mend();
+    world_.advance(2min);
+  }
+
+  std::shared_ptr<engine::LeaseServiceFactory> make_factory() {
+    return std::make_shared<engine::LeaseServiceFactory>(store_, world_.runtime());
+  }
+
+  /// One that writes down what it is told.
+  ElectionOptions recorded(const std::string& name) {
+    return {.on_elected = [this, name](const Leadership&) { story_.push_back(name + " leads"); },
+            .on_deposed =
+                [this, name](Loss why) {
+                  story_.push_back(name + " ends: " + std::string{to_string(why)});
+                },
+            .id = name};
+  }
+
+  testkit::ManualRuntime world_;
+  const std::shared_ptr<testkit::FaultStore> store_ = std::make_shared<testkit::FaultStore>(
+      std::make_shared<memory::MemoryStore>(world_.runtime()->clock));
+  std::vector<std::string> story_;
+  const Client client_{make_factory()};
+  const Client other_{make_factory()};
+};
+
+TEST_F(ClientElection, EveryEndIsToldAndOnlyThenTheNextOneLeads) {
+  Election one = client_.elect("leader", recorded("one"));
+  world_.run_ready();
+  const Election two = other_.elect("leader", recorded("two"));
+  world_.run_ready();
+  EXPECT_TRUE(one.is_leader());
+  EXPECT_FALSE(two.is_leader());
+  EXPECT_EQ(one.id(), "one");
+  EXPECT_EQ(one.health(), Health::well);
+  const std::stop_token lost = one.lost();
+  const FencingToken first = one.fencing_token();
+  one.stop();
+  one.stop();
+  world_.run_ready();
+  EXPECT_TRUE(lost.stop_requested());
+  EXPECT_TRUE(two.is_leader());
+  EXPECT_GT(two.fencing_token(), first);
+  EXPECT_THAT(story_, ElementsAre("one leads", "one ends: given up", "two leads"));
+}
+
+TEST_F(ClientElection, OnDeposedHasReturnedBeforeTheMutexIsReleased) {
+  ElectionOptions options = recorded("one");
+  options.on_deposed = [&](Loss) {
+    EXPECT_EQ(other_.owner("leader").owner_id(), "one");
+    story_.emplace_back("cleaned up");
+  };
+  {
+    const Election one = client_.elect("leader", std::move(options));
+    world_.run_ready();
+  }
+  EXPECT_THAT(story_, ElementsAre("one leads", "cleaned up"));
+  EXPECT_EQ(other_.owner("leader").owner_id(), "");
+}
+
+TEST_F(ClientElection, ALossIsToldWithItsReasonAndItContendsAgain) {
+  const Election one = client_.elect("leader", recorded("one"));
+  world_.run_ready();
+  store_->cut();
+  world_.advance(11s);
+  EXPECT_EQ(one.health(), Health::troubled);
+  world_.advance(9s);
+  EXPECT_FALSE(one.is_leader());
+  EXPECT_THAT(story_, ElementsAre("one leads", "one ends: expired"));
+  store_->mend();
+  world_.advance(20s);
+  EXPECT_TRUE(one.is_leader());
+  EXPECT_EQ(one.health(), Health::well);
+}
+
+TEST_F(ClientElection, AFollowerIsWellAgainWhenTheStoreAnswersAgain) {
+  const Lock held = client_.lock("leader");
+  const Election two = other_.elect("leader", recorded("two"));
+  world_.run_ready();
+  EXPECT_EQ(two.health(), Health::well);
+  store_->cut();
+  world_.advance(30s);
+  EXPECT_EQ(two.health(), Health::troubled);
+  store_->mend();
+  world_.advance(30s);
+  EXPECT_EQ(two.health(), Health::well);
+}
+
+TEST_F(ClientElection, AnExceptionOfOnElectedStepsDownAndLetsOthersComeFirst) {
+  ElectionOptions options = recorded("one");
+  options.on_elected = [&](const Leadership&) {
+    story_.emplace_back("one fails");
+    throw std::runtime_error{"no database"};
+  };
+  const Election one = client_.elect("leader", std::move(options));
+  world_.run_ready();
+  EXPECT_FALSE(one.is_leader());
+  EXPECT_THAT(story_, ElementsAre("one fails", "one ends: given up"));
+  EXPECT_TRUE(other_.try_lock("leader")) << "released";
+  world_.advance(11s);
+  EXPECT_EQ(story_.size(), 4U) << "it tries again after a ttl";
+}
+
+TEST_F(ClientElection, StepDownHandsOverAndContendsAgain) {
+  Election one = client_.elect("leader", recorded("one"));
+  world_.run_ready();
+  Election two = other_.elect("leader", recorded("two"));
+  world_.run_ready();
+  one.step_down();
+  world_.run_ready();
+  EXPECT_TRUE(two.is_leader());
+  two.step_down();
+  world_.run_ready();
+  EXPECT_FALSE(one.is_leader()) << "it rests";
+  world_.advance(11s);
+  EXPECT_TRUE(one.is_leader());
+  one.step_down();
+  one.stop();
+  world_.advance(1min);
+  EXPECT_FALSE(one.is_leader()) << "stopped while it rested";
+  EXPECT_TRUE(two.is_leader());
+}
+
+TEST_F(ClientElection, StepDownInsideACallbackWorks) {
+  Election one;
+  ElectionOptions options = recorded("one");
+  options.on_elected = [&](const Leadership& me) {
+    story_.emplace_back("one leads");
+    if (story_.size() > 1) return;
+    one.step_down();
+    EXPECT_TRUE(me.lost().stop_requested());
+    story_.emplace_back("back in on_elected");
+  };
+  one = client_.elect("leader", std::move(options));
+  world_.run_ready();
+  EXPECT_THAT(story_, ElementsAre("one leads", "one ends: given up", "back in on_elected"));
+  world_.advance(11s);
+  EXPECT_TRUE(one.is_leader());
+}
+
+TEST_F(ClientElection, ACallbackMayDestroyItsElection) {
+  std::optional<Election> one;
+  ElectionOptions options = recorded("one");
+  options.on_elected = [&](const Leadership&) {
+    one.reset();
+    story_.emplace_back("gone");
+  };
+  one = client_.elect("leader", std::move(options));
+  world_.run_ready();
+  EXPECT_THAT(story_, ElementsAre("one ends: given up", "gone"));
+  EXPECT_TRUE(other_.try_lock("leader"));
+}
+
+TEST_F(ClientElection, MaxHoldEndsALeadership) {
+  ElectionOptions options = recorded("one");
+  options.max_hold = 1min;
+  const Election one = client_.elect("leader", std::move(options));
+  world_.run_ready();
+  world_.advance(59s);
+  EXPECT_TRUE(one.is_leader());
+  world_.advance(1s);
+  EXPECT_FALSE(one.is_leader());
+  EXPECT_THAT(story_, ElementsAre("one leads", "one ends: maximum hold"));
+  world_.advance(11s);
+  EXPECT_TRUE(one.is_leader()) << "nobody else wanted it";
+}
+
+TEST_F(ClientElection, WithoutAnElectionItLeadsNothing) {
+  Election none;
+  EXPECT_FALSE(none.is_leader());
+  EXPECT_EQ(none.health(), Health::out);
+  EXPECT_TRUE(none.lost().stop_requested());
+  EXPECT_EQ(none.fencing_token(), 0U);
+  EXPECT_EQ(none.id(), "");
+  none.step_down();
+  none.stop();
+  EXPECT_THROW(static_cast<void>(client_.elect("", {})), InvalidArgumentError);
+  EXPECT_THROW(static_cast<void>(client_.elect("leader", {.max_hold = -1s})), InvalidArgumentError);
+}
+
+TEST_F(ClientElection, OutlivesItsClient) {
+  std::optional<Client> client{make_factory()};
+  const Election one = client->elect("leader", recorded("one"));
+  client.reset();
+  world_.advance(5min);
+  EXPECT_TRUE(one.is_leader());
+}
+
+// ---- schedules -------------------------------------------------------------------------------
+
+TEST_F(ClientElection, AScheduleRunsOnTheLeaderAlone) {
+  std::vector<FencingToken> runs;
+  const auto work = [&](const simba::Run& run) {
+    EXPECT_FALSE(run.stop().stop_requested());
+    runs.push_back(run.fencing_token());
+  };
+  Schedule one = client_.schedule("cleanup", every(30s), work);
+  world_.run_ready();
+  const Schedule two = other_.schedule("cleanup", every(30s), work, {.id = "two"});
+  world_.advance(60s);
+  EXPECT_TRUE(one.is_leader());
+  EXPECT_FALSE(two.is_leader());
+  ASSERT_EQ(runs.size(), 3U);
+  EXPECT_GT(runs.front(), 0U);
+  EXPECT_EQ(runs.front(), runs.back());
+  one.stop();
+  world_.advance(1s);
+  ASSERT_EQ(runs.size(), 4U);
+  EXPECT_GT(runs.back(), runs.front());
+}
+
+TEST_F(ClientElection, AScheduleMayPauseBetweenRuns) {
+  int runs = 0;
+  const Schedule one =
+      client_.schedule("cleanup", after_pauses_of(10s), [&](const simba::Run&) { ++runs; });
+  world_.advance(25s);
+  EXPECT_EQ(runs, 3);
+  EXPECT_THROW(static_cast<void>(every(0s)), InvalidArgumentError);
+  EXPECT_THROW(static_cast<void>(client_.schedule("cleanup", every(1s), {})), InvalidArgumentError);
+}
+
+// ---- watches ---------------------------------------------------------------------------------
+
+TEST_F(ClientElection, AWatchSeesEveryOwner) {
+  std::vector<std::string> seen;
+  Watch watch =
+      client_.watch("leader", [&](const MutexOwner& now) { seen.push_back(now.owner_id()); });
+  world_.run_ready();
+  Lock lock = other_.lock("leader", {.id = "me"});
+  world_.run_ready();
+  EXPECT_EQ(watch.owner().owner_id(), "me");
+  lock.unlock();
+  world_.run_ready();
+  watch.stop();
+  lock = other_.lock("leader", {.id = "unseen"});
+  world_.run_ready();
+  EXPECT_THAT(seen, ElementsAre("me", ""));
+  EXPECT_EQ(Watch{}.owner(), MutexOwner::none());
+  EXPECT_THROW(static_cast<void>(client_.watch("leader", {})), InvalidArgumentError);
+}
+
+TEST_F(ClientElection, OneLookTellsTheOwner) {
+  EXPECT_EQ(client_.owner("leader"), MutexOwner::none());
+  const Lock lock = other_.lock("leader", {.id = "me"});
+  const MutexOwner owner = client_.owner("leader");
+  EXPECT_EQ(owner.owner_id(), "me");
+  EXPECT_EQ(owner.fencing_token(), lock.fencing_token());
+  EXPECT_TRUE(owner.has_owner());
+  EXPECT_EQ(owner, client_.owner("leader"));
+  std::ostringstream text;
+  text << owner << ", " << MutexOwner::none() << ", " << Health::well;
+  EXPECT_THAT(text.str(), HasSubstr("me (fencing token"));
+  EXPECT_THAT(text.str(), HasSubstr("nobody, well"));
+  store_->black_hole();
+  const LocalTime before = world_.now();
+  EXPECT_THROW(static_cast<void>(client_.owner("leader")), Error);
+  EXPECT_LE(world_.now() - before, 5s);
+  EXPECT_THROW(static_cast<void>(client_.owner("")), InvalidArgumentError);
+}
+
+TEST_F(ClientElection, AnIdCanTellWhereTheLeaderIs) {
+  const Election one = client_.elect("leader", {.id = id_with_endpoint("10.0.0.7:8080")});
+  world_.run_ready();
+  EXPECT_EQ(endpoint(other_.owner("leader")), "10.0.0.7:8080");
+  EXPECT_NE(id_with_endpoint("a"), id_with_endpoint("a"));
+  EXPECT_EQ(endpoint(MutexOwner::none()), std::nullopt);
+  for (const std::string& id :
+       {std::string{"0:12345@192.168.1.100"}, ContenderIdGenerator::unique().generate(),
+        ContenderIdGenerator::host().generate(), std::string{"host:80#simba-"},
+        std::string{"host:80#simba-0123456789abcdef0123456789abcdeX"},
+        std::string{"#simba-0123456789abcdef0123456789abcdef"}}) {
+    EXPECT_EQ(endpoint_of(id), std::nullopt) << id;
+  }
+  EXPECT_THROW(static_cast<void>(id_with_endpoint("")), InvalidArgumentError);
+  EXPECT_THROW(static_cast<void>(id_with_endpoint("a#b")), InvalidArgumentError);
+}
+
+}  // namespace
+}  // namespace simba

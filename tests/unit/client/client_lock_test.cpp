@@ -1,0 +1,474 @@
+// Locks of a client over the real engine and the in-memory store, in virtual time.
+#include <chrono>
+#include <functional>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <sstream>
+#include <stop_token>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <gmock/gmock.h>
+
+#include "simba/engine/lease_service_factory.hpp"
+#include "simba/memory/memory_store.hpp"
+#include "simba/simba.hpp"
+#include "simba/testkit/fault_store.hpp"
+#include "simba/testkit/manual_runtime.hpp"
+
+namespace simba {
+namespace {
+
+using namespace std::chrono_literals;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::ThrowsMessage;
+using testkit::Fault;
+using testkit::Operation;
+
+class ClientLock : public ::testing::Test {
+ protected:
+  // What is still to be given back is, or its lease ends: until then it keeps itself alive.
+  ~ClientLock() override {
+    store_->mend();
+    world_.advance(2min);
+  }
+
+  std::shared_ptr<engine::LeaseServiceFactory> make_factory() {
+    return std::make_shared<engine::LeaseServiceFactory>(store_, world_.runtime());
+  }
+
+  /// Runs `task` at that time.
+  void at(std::chrono::nanoseconds from_now, std::function<void()> task) {
+    timers_.push_back(world_.runtime()->timers->create(std::move(task)));
+    timers_.back()->arm(world_.now() + from_now);
+  }
+
+  testkit::ManualRuntime world_;
+  const std::shared_ptr<testkit::FaultStore> store_ = std::make_shared<testkit::FaultStore>(
+      std::make_shared<memory::MemoryStore>(world_.runtime()->clock));
+  std::vector<std::unique_ptr<Timer>> timers_;
+  const std::shared_ptr<engine::LeaseServiceFactory> factory_ = make_factory();
+  std::optional<Client> client_{factory_};
+  const Client other_{make_factory()};
+};
+
+TEST_F(ClientLock, IsHeldUntilItsScopeEnds) {
+  FencingToken first = 0;
+  std::stop_token lost;
+  {
+    const Lock lock = client_->lock("orders/42");
+    EXPECT_TRUE(lock);
+    EXPECT_TRUE(lock.held());
+    EXPECT_TRUE(lock.verify());
+    EXPECT_GT(lock.lease_left(), 10s);
+    EXPECT_EQ(lock.name(), "orders/42");
+    EXPECT_EQ(lock.loss(), std::nullopt);
+    first = lock.fencing_token();
+    lost = lock.lost();
+    EXPECT_FALSE(lost.stop_requested());
+  }
+  EXPECT_TRUE(lost.stop_requested());
+  const Lock again = other_.lock("orders/42");
+  EXPECT_GT(again.fencing_token(), first);
+}
+
+TEST_F(ClientLock, IsRenewedForAsLongAsItExists) {
+  const Lock lock = client_->lock("order");
+  world_.advance(10min);
+  EXPECT_TRUE(lock.held());
+  EXPECT_EQ(other_.try_lock("order").outcome(), LockOutcome::busy);
+}
+
+TEST_F(ClientLock, TryLockSaysWhoHoldsIt) {
+  const Lock lock = client_->lock("order", {.id = "me"});
+  EXPECT_EQ(lock.owner_id(), "me");
+  const LockResult refused = other_.try_lock("order");
+  EXPECT_FALSE(refused);
+  EXPECT_EQ(refused.outcome(), LockOutcome::busy);
+  EXPECT_EQ(refused.holder(), "me");
+  EXPECT_FALSE(refused->held());
+}
+
+TEST_F(ClientLock, TryLockTakesWhatIsFree) {
+  LockResult taken = client_->try_lock("order");
+  ASSERT_TRUE(taken);
+  EXPECT_EQ(taken.outcome(), LockOutcome::held);
+  Lock lock = *std::move(taken);
+  EXPECT_TRUE(lock.held());
+  EXPECT_EQ(other_.try_lock("order").outcome(), LockOutcome::busy);
+}
+
+TEST_F(ClientLock, WaitsUntilItIsFree) {
+  Lock lock = client_->lock("order");
+  at(3s, [&] { lock.unlock(); });
+  const LocalTime before = world_.now();
+  const Lock next = other_.lock("order", {.wait = 10s});
+  EXPECT_TRUE(next.held());
+  EXPECT_EQ(world_.now() - before, 3s);
+}
+
+TEST_F(ClientLock, NotHeldInTimeThrowsAndSaysWhoHoldsIt) {
+  const Lock lock = client_->lock("order", {.id = "me"});
+  const LocalTime before = world_.now();
+  EXPECT_THAT([&] { static_cast<void>(other_.lock("order", {.wait = 1500ms})); },
+              ThrowsMessage<TimeoutError>(
+                  AllOf(HasSubstr("[order]"), HasSubstr("1500 ms"), HasSubstr("held by [me]"))));
+  EXPECT_EQ(world_.now() - before, 1500ms);
+  EXPECT_EQ(other_.try_lock("order", {.wait = 1s}).outcome(), LockOutcome::timed_out);
+}
+
+TEST_F(ClientLock, AnyDurationAndClockWillDo) {
+  Lock lock = client_->lock("order", {.wait = 1.5s});
+  EXPECT_THROW(static_cast<void>(other_.lock("order", {.wait = 0s})), TimeoutError);
+  at(1h, [&] { lock.unlock(); });
+  Lock next = other_.lock("order", {.wait = std::chrono::hours::max()});
+  EXPECT_TRUE(next.held());
+  next.unlock();
+  EXPECT_TRUE(client_->lock("order", {.wait = std::chrono::system_clock::now() + 1h}).held());
+  EXPECT_TRUE(
+      client_->lock("order", {.wait = std::chrono::steady_clock::time_point::max()}).held());
+  EXPECT_TRUE(client_->lock("order", {.wait = forever}).held());
+  EXPECT_TRUE(Span{std::chrono::hours::max()}.is_forever());
+  EXPECT_LT(Span{std::chrono::hours::min()}.nanoseconds(), 0s);
+  EXPECT_LT(Span{std::chrono::system_clock::time_point::min()}.nanoseconds(), 0s);
+  EXPECT_EQ(Span{std::chrono::duration<double>{1e-10}}.nanoseconds(), 1ns);
+}
+
+TEST_F(ClientLock, BadInputIsRefusedWithItsValueAndBound) {
+  EXPECT_THAT([&] { static_cast<void>(client_->lock("")); },
+              ThrowsMessage<InvalidArgumentError>(HasSubstr("mutex name must not be blank")));
+  EXPECT_THAT([&] { static_cast<void>(client_->try_lock(std::string(1'000'000, 'x'))); },
+              ThrowsMessage<InvalidArgumentError>(HasSubstr("too long")));
+  EXPECT_THAT(
+      [&] { static_cast<void>(client_->lock("order", {.wait = -1s})); },
+      ThrowsMessage<InvalidArgumentError>(HasSubstr("wait must not be negative (got -1 s)")));
+  const std::chrono::duration<double> no_number{std::numeric_limits<double>::quiet_NaN()};
+  EXPECT_THROW(static_cast<void>(client_->lock("order", {.wait = no_number})),
+               InvalidArgumentError);
+  EXPECT_THAT(
+      [&] { static_cast<void>(client_->lock("order", {.max_hold = 0s})); },
+      ThrowsMessage<InvalidArgumentError>(HasSubstr("max_hold must be positive (got 0 s)")));
+  EXPECT_THAT([] { const Client none{std::shared_ptr<MutexServiceFactory>{}}; },
+              ThrowsMessage<Error>(HasSubstr("nullptr")));
+  EXPECT_TRUE(client_->try_lock("order")) << "none of them has taken it";
+}
+
+TEST_F(ClientLock, WithoutALockEverythingHasADocumentedValue) {
+  Lock none;
+  Lock lock = client_->lock("order");
+  const Lock moved = std::move(lock);
+  for (Lock* const empty : {&none, &lock}) {
+    EXPECT_FALSE(*empty);
+    EXPECT_FALSE(empty->held());
+    EXPECT_FALSE(empty->verify());
+    EXPECT_EQ(empty->fencing_token(), 0U);
+    EXPECT_EQ(empty->lease_left(), 0s);
+    EXPECT_EQ(empty->loss(), std::nullopt);
+    EXPECT_EQ(empty->name() + empty->owner_id(), "");
+    EXPECT_TRUE(empty->lost().stop_requested());
+    EXPECT_TRUE(empty->unlock_confirmed());
+    empty->unlock();
+  }
+  EXPECT_TRUE(moved.held());
+}
+
+TEST_F(ClientLock, AssignmentGivesBackWhatItHad) {
+  Lock lock = client_->lock("one");
+  lock = client_->lock("two");
+  EXPECT_EQ(lock.name(), "two");
+  EXPECT_TRUE(lock.held());
+  EXPECT_TRUE(other_.try_lock("one"));
+}
+
+TEST_F(ClientLock, AnIdCanBeUsedAgainAsSoonAsItIsUnlocked) {
+  for (int i = 0; i < 3; ++i) EXPECT_TRUE(client_->lock("order", {.id = "me"}).held());
+  store_->freeze();
+  Lock lock;
+  at(1s, [&] { store_->mend(); });
+  lock = client_->lock("order", {.wait = 10s, .id = "me"});
+  lock.unlock();
+  EXPECT_TRUE(client_->lock("order", {.wait = 10s, .id = "me"}).held());
+}
+
+TEST_F(ClientLock, AnIdThatIsInUseIsRefused) {
+  const Lock lock = client_->lock("order", {.id = "me"});
+  try {
+    static_cast<void>(client_->lock("order", {.id = "me"}));
+    FAIL() << "two locks under one id";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::duplicate_id);
+  }
+  EXPECT_TRUE(lock.held());
+}
+
+TEST_F(ClientLock, AnIdIsNotFreeBeforeTheCallbacksOnItsLossAreOver) {
+  Lock lock = client_->lock("order", {.id = "me"});
+  std::optional<ErrorKind> refused;
+  const std::stop_callback on_lost{lock.lost(), [&] {
+                                     try {
+                                       static_cast<void>(client_->try_lock("order", {.id = "me"}));
+                                     } catch (const Error& error) {
+                                       refused = error.kind();
+                                     }
+                                   }};
+  lock.unlock();
+  EXPECT_EQ(refused, ErrorKind::duplicate_id);
+  EXPECT_TRUE(client_->lock("order", {.wait = 10s, .id = "me"}).held());
+}
+
+// ---- several at once -------------------------------------------------------------------------
+
+TEST_F(ClientLock, SeveralAreHeldTogetherInOneOrder) {
+  const std::vector<Lock> locks = client_->lock_all({"b", "a", "c"});
+  ASSERT_EQ(locks.size(), 3U);
+  EXPECT_EQ(locks.at(0).name(), "a");
+  EXPECT_EQ(locks.at(2).name(), "c");
+  for (const Lock& lock : locks) EXPECT_TRUE(lock.held());
+  EXPECT_FALSE(other_.try_lock("b"));
+  EXPECT_TRUE(client_->lock_all({}).empty());
+  EXPECT_THROW(static_cast<void>(client_->lock_all({"x", "y", "x"})), InvalidArgumentError);
+}
+
+TEST_F(ClientLock, AllOrNoneAreHeldWithinOneTime) {
+  Lock a = other_.lock("a");
+  const Lock c = other_.lock("c");
+  at(2s, [&] { a.unlock(); });
+  const LocalTime before = world_.now();
+  EXPECT_THROW(static_cast<void>(client_->lock_all({"c", "b", "a"}, {.wait = 5s})), TimeoutError);
+  EXPECT_EQ(world_.now() - before, 5s);
+  EXPECT_TRUE(other_.try_lock("a"));
+  EXPECT_TRUE(other_.try_lock("b"));
+}
+
+// ---- cancelling ------------------------------------------------------------------------------
+
+TEST_F(ClientLock, AStopRequestEndsTheWait) {
+  Lock lock = client_->lock("order");
+  std::stop_source stop;
+  at(2s, [&] { stop.request_stop(); });
+  const LocalTime before = world_.now();
+  EXPECT_EQ(other_.try_lock("order", {.wait = forever}, stop.get_token()).outcome(),
+            LockOutcome::cancelled);
+  EXPECT_EQ(world_.now() - before, 2s);
+  EXPECT_THROW(static_cast<void>(other_.lock("order", {}, stop.get_token())), CancelledError);
+  EXPECT_EQ(client_->try_lock("free", {}, stop.get_token()).outcome(), LockOutcome::cancelled);
+  lock.unlock();
+  EXPECT_TRUE(client_->try_lock("order")) << "who was cancelled does not wait any more";
+}
+
+TEST_F(ClientLock, AGrantUnderWayWhenItIsCancelledIsGivenBack) {
+  for (const Fault& fault : {Fault::hold_answer(), Fault::hold_request()}) {
+    store_->next(Operation::acquire, fault);
+    std::stop_source stop;
+    at(1s, [&] { stop.request_stop(); });
+    EXPECT_EQ(client_->try_lock("order", {.wait = forever}, stop.get_token()).outcome(),
+              LockOutcome::cancelled);
+    store_->release_answers();
+    store_->release_requests();
+    world_.advance(1s);
+    EXPECT_TRUE(other_.try_lock("order"));
+  }
+}
+
+TEST_F(ClientLock, AGrantUnderWayWhenTheTimeIsOverIsGivenBack) {
+  store_->next(Operation::acquire, Fault::hold_answer());
+  EXPECT_EQ(client_->try_lock("order", {.wait = 1s}).outcome(), LockOutcome::timed_out);
+  store_->release_answers();
+  EXPECT_TRUE(other_.try_lock("order"));
+}
+
+// ---- trouble ---------------------------------------------------------------------------------
+
+TEST_F(ClientLock, TheDestructorDoesNotWaitForTheStore) {
+  std::optional<Lock> lock = client_->lock("order");
+  store_->black_hole();
+  const LocalTime before = world_.now();
+  lock.reset();
+  EXPECT_EQ(world_.now(), before);
+  store_->mend();
+  world_.advance(10s);
+  EXPECT_TRUE(other_.try_lock("order")) << "the release was retried";
+}
+
+TEST_F(ClientLock, UnlockConfirmedTellsWhetherTheStoreKnows) {
+  Lock lock = client_->lock("order");
+  EXPECT_TRUE(lock.unlock_confirmed());
+  EXPECT_FALSE(lock);
+  lock = client_->lock("order");
+  store_->black_hole();
+  const LocalTime before = world_.now();
+  EXPECT_FALSE(lock.unlock_confirmed());
+  EXPECT_LE(world_.now() - before, factory_->plan().release_wait);
+}
+
+TEST_F(ClientLock, ALossIsSignalledWithItsReasonBeforeAnyoneElseCanHoldIt) {
+  const Lock lock = client_->lock("order");
+  std::optional<Loss> reason;
+  const std::stop_callback on_loss{lock.lost(), [&] {
+                                     reason = lock.loss();
+                                     EXPECT_FALSE(lock.held());
+                                   }};
+  store_->cut();
+  world_.advance(17s);
+  EXPECT_EQ(reason, Loss::expired);
+  EXPECT_EQ(lock.loss(), Loss::expired);
+  EXPECT_TRUE(lock) << "there is still something to give back";
+  EXPECT_GT(lock.fencing_token(), 0U);
+}
+
+TEST_F(ClientLock, VerifyAsksTheStore) {
+  const Lock lock = client_->lock("order", {.id = "me"});
+  EXPECT_TRUE(lock.verify());
+  store_->release({.mutex = "order", .contender_id = "me"}, lock.fencing_token(), [](auto) {});
+  EXPECT_TRUE(lock.held()) << "it has not noticed yet";
+  EXPECT_FALSE(lock.verify());
+  store_->cut();
+  EXPECT_THROW(static_cast<void>(lock.verify()), Error);
+}
+
+TEST_F(ClientLock, AStoreThatDoesNotAnswerIsAnErrorToTheOneRequest) {
+  store_->cut();
+  EXPECT_THROW(static_cast<void>(client_->try_lock("order")), Error);
+  EXPECT_THAT([&] { static_cast<void>(client_->lock("order", {.wait = 2s})); },
+              ThrowsMessage<TimeoutError>(HasSubstr("last store error")));
+}
+
+TEST_F(ClientLock, ARefusalThatWillNotChangeEndsTheWait) {
+  store_->next(Operation::acquire, Fault::fail(Error{ErrorKind::permission, "not for you"}));
+  const LocalTime before = world_.now();
+  EXPECT_THAT([&] { static_cast<void>(client_->lock("order")); },
+              ThrowsMessage<Error>(AllOf(HasSubstr("[order]"), HasSubstr("not for you"))));
+  EXPECT_EQ(world_.now(), before);
+}
+
+// ---- maximum hold ----------------------------------------------------------------------------
+
+TEST_F(ClientLock, UnlockedInsideACallbackOnItsEndItIsReleasedAtOnce) {
+  for (const bool is_overdue : {true, false}) {
+    SCOPED_TRACE(is_overdue);
+    LockOptions options;
+    if (is_overdue) options.max_hold = 60s;
+    Lock lock = client_->lock("order", options);
+    std::optional<bool> confirmed;
+    const std::stop_callback on_lost{lock.lost(), [&] { confirmed = lock.unlock_confirmed(); }};
+    if (is_overdue) {
+      world_.advance(60s);
+    } else {
+      store_->release({.mutex = "order", .contender_id = lock.owner_id()}, lock.fencing_token(),
+                      [](auto) {});
+      world_.advance(30s);
+    }
+    EXPECT_EQ(confirmed, true);
+    EXPECT_TRUE(other_.try_lock("order"));
+  }
+}
+
+TEST_F(ClientLock, OneThatIsLostAlreadyIsNotEndedByMaxHold) {
+  const Lock lock = client_->lock("order", {.max_hold = 60s});
+  store_->cut();
+  world_.advance(30s);
+  EXPECT_EQ(lock.loss(), Loss::expired);
+  world_.advance(60s);
+  EXPECT_EQ(lock.loss(), Loss::expired);
+}
+
+TEST_F(ClientLock, MaxHoldTellsTheHolderAndKeepsTheLeaseUntilItIsUnlocked) {
+  Lock lock = client_->lock("order", {.max_hold = 60s});
+  world_.advance(59s);
+  EXPECT_TRUE(lock.held());
+  world_.advance(1s);
+  EXPECT_FALSE(lock.held());
+  EXPECT_TRUE(lock.lost().stop_requested());
+  EXPECT_EQ(lock.loss(), Loss::max_hold);
+  world_.advance(25s);
+  EXPECT_GT(lock.lease_left(), 0s) << "renewed while its holder may still be at work";
+  EXPECT_EQ(other_.try_lock("order").outcome(), LockOutcome::busy);
+  EXPECT_TRUE(lock.unlock_confirmed());
+  EXPECT_TRUE(other_.try_lock("order"));
+}
+
+TEST_F(ClientLock, OneThatIsHeldBeyondTheDrainLimitExpiresAndIsNotReleased) {
+  Lock lock = client_->lock("order", {.max_hold = 60s});
+  const auto drain_limit = factory_->plan().drain_limit;
+  world_.advance(60s + drain_limit);
+  const std::size_t releases = store_->count(Operation::release);
+  EXPECT_GT(lock.lease_left(), 0s);
+  world_.advance(lock.lease_left() - 1ms);
+  EXPECT_EQ(store_->count(Operation::release), releases) << "not under its holder";
+  EXPECT_FALSE(other_.try_lock("order"));
+  world_.advance(2s);
+  EXPECT_TRUE(other_.try_lock("order"));
+  lock.unlock();
+  EXPECT_TRUE(other_.try_lock("order"));
+}
+
+TEST_F(ClientLock, AMaxHoldThatIsNotReachedChangesNothing) {
+  Lock lock = client_->lock("order", {.max_hold = 60s});
+  lock.unlock();
+  lock = client_->lock("order", {.max_hold = std::chrono::hours::max()});
+  world_.advance(10min);
+  EXPECT_TRUE(lock.held());
+}
+
+// ---- the end of a client ---------------------------------------------------------------------
+
+TEST_F(ClientLock, ClosingEndsWaitsWithAnErrorAndLeavesHeldLocksAlone) {
+  Lock lock = other_.lock("held");
+  Lock mine = client_->lock("mine");
+  at(1s, [&] { client_->close(); });
+  EXPECT_THAT([&] { static_cast<void>(client_->lock("held")); },
+              ThrowsMessage<Error>(HasSubstr("client was closed")));
+  EXPECT_THAT([&] { static_cast<void>(client_->try_lock("free")); },
+              ThrowsMessage<IllegalStateError>(HasSubstr("client was closed")));
+  world_.advance(5min);
+  EXPECT_TRUE(mine.held()) << "it is still renewed";
+  EXPECT_TRUE(mine.verify());
+  EXPECT_TRUE(mine.unlock_confirmed());
+  EXPECT_TRUE(other_.try_lock("mine"));
+  lock.unlock();
+  EXPECT_TRUE(other_.try_lock("held")) << "nothing was left behind in the queue";
+}
+
+TEST_F(ClientLock, TheLastHandleClosesTheClient) {
+  Lock mine = client_->lock("mine");
+  const Lock held = other_.lock("held");
+  std::optional<Client> copy = client_;
+  client_.reset();
+  EXPECT_TRUE(copy->try_lock("free")) << "a copy is the same client";
+  at(1s, [&] { copy.reset(); });
+  const Client& last = *copy;
+  EXPECT_THROW(static_cast<void>(last.lock("held")), Error);
+  EXPECT_TRUE(mine.held());
+  mine.unlock();
+  EXPECT_TRUE(other_.try_lock("mine"));
+}
+
+TEST_F(ClientLock, ClosingWaitsForReleasesAndNotForever) {
+  Lock lock = client_->lock("order");
+  store_->next(Operation::release, Fault::hold_answer());
+  at(1s, [&] { store_->release_answers(); });
+  lock.unlock();
+  LocalTime before = world_.now();
+  client_->close();
+  EXPECT_EQ(world_.now() - before, 1s);
+
+  client_.emplace(make_factory());
+  lock = client_->lock("order");
+  store_->black_hole();
+  lock.unlock();
+  before = world_.now();
+  client_.reset();
+  EXPECT_EQ(world_.now() - before, factory_->plan().release_wait);
+}
+
+TEST(ClientText, OutcomesAndLossesHaveText) {
+  std::ostringstream out;
+  out << LockOutcome::timed_out << ", " << Loss::max_hold;
+  EXPECT_EQ(out.str(), "timed out, maximum hold");
+}
+
+}  // namespace
+}  // namespace simba
