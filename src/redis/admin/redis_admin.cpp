@@ -13,7 +13,7 @@
 #include <fmt/format.h>
 
 #include "redis/admin/admin_answers.hpp"
-#include "redis/admin/doctor.hpp"
+#include "redis/admin/examination.hpp"
 #include "redis/admin/server_console.hpp"
 #include "redis/protocol/command.hpp"
 #include "redis/protocol/keys.hpp"

@@ -74,9 +74,10 @@ local function keep_fence(lease)
   redis.call('PEXPIRE', fence, string.format('%.0f', lease + retention))
 end
 
--- Lets `tell` tell whom it concerns, and makes it so. `inbox` is of one that is told by message. What
--- may be refused comes first: a script that fails half-way must not leave an owner behind that does
--- not know it.
+-- Lets `tell` tell whom it concerns, and makes it so. `inbox` is of one that is told by message. A
+-- script that fails half-way, because something is refused, must not leave an owner behind that does
+-- not know it: so telling comes first. Who is told by message believes that at once, so there it comes
+-- last, and the caller gives the mutex up if anything fails.
 local function make_owner(id, ttl, transition, instance, last, tell, inbox)
   local lease = ttl + transition
   local token = next_token(last.token)
@@ -90,8 +91,13 @@ local function make_owner(id, ttl, transition, instance, last, tell, inbox)
     redis.call('HDEL', fence, 'reserved', inbox and 'reserved' or 'granted')
   end
   keep_fence(lease)
-  tell(token)
+  if not inbox then
+    tell(token)
+  end
   redis.call('SET', lock, id, 'PX', string.format('%.0f', lease))
+  if inbox then
+    tell(token)
+  end
   return held(id, token, lease, ttl, transition, instance)
 end
 

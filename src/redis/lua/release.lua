@@ -163,7 +163,7 @@ if done and passed_on then
   return passed_on
 end
 redis.call('DEL', lock)
-if last.granted then
+if last.granted or not done then  -- else who was not told would count as one that did not take it up
   redis.pcall('HDEL', fence, 'granted')
 end
 redis.pcall('PUBLISH', releases, 'released@@' .. id)

@@ -11,7 +11,7 @@
 #include "simba/core/error.hpp"
 #include "simba/core/names.hpp"
 #include "zookeeper/admin/client_console.hpp"
-#include "zookeeper/admin/doctor.hpp"
+#include "zookeeper/admin/examination.hpp"
 #include "zookeeper/client/c_connector.hpp"
 #include "zookeeper/errors.hpp"
 #include "zookeeper/queue/node_names.hpp"

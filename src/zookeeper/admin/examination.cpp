@@ -1,4 +1,4 @@
-#include "zookeeper/admin/doctor.hpp"
+#include "zookeeper/admin/examination.hpp"
 
 #include <chrono>
 #include <cstddef>

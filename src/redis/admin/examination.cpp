@@ -1,4 +1,4 @@
-#include "redis/admin/doctor.hpp"
+#include "redis/admin/examination.hpp"
 
 #include <algorithm>
 #include <set>
