@@ -75,6 +75,12 @@ TEST_F(HostClock, WarnsOfChronysDefaultSlewRate) {
   EXPECT_THAT(all[0].text, Not(HasSubstr("set clock-drift-ppm"))) << "nothing allowed covers it";
 }
 
+TEST_F(HostClock, TakesASlewRateThatNoKernelAllowsForTheGreatest) {
+  run(7, "chronyd");
+  write("etc/chrony/chrony.conf", "maxslewrate 1e300\n");
+  EXPECT_THAT(only_text(), HasSubstr("at 100000 ppm (maxslewrate 1e+300)"));
+}
+
 TEST_F(HostClock, IsContentWithASlewRateThatTheAllowanceCoversOnTwoHosts) {
   run(7, "chronyd");
   write("etc/chrony/chrony.conf", "  MaxSlewRate\t250\r\n");

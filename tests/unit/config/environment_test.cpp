@@ -15,6 +15,7 @@ namespace {
 
 using namespace std::chrono_literals;
 using testing::AllOf;
+using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Not;
 using testing::StartsWith;
@@ -256,6 +257,27 @@ TEST(ConfigurationFromEnvironment, HoldsPasswords) {
       AllOf(HasSubstr(
                 "parameter \"password-env\": the environment variable that it names is not set"),
             Not(HasSubstr("hunter2"))));
+}
+
+TEST(ConfigurationFromEnvironment, TellsWhichVariablesHoldPasswords) {
+  const auto variables_of = [](const Configuration& configuration) {
+    std::vector<std::string> names;
+    for (const SetValue& value : configuration.values()) {
+      if (!value.variable.empty()) names.push_back(value.key + " " + value.variable);
+    }
+    return names;
+  };
+  const Environment environment{{{"DB_PASSWORD", "hunter2"}}};
+  EXPECT_THAT(variables_of(Configuration::from_url(
+                  "zookeeper://u@localhost?password-env=DB_PASSWORD", environment)),
+              ElementsAre("password DB_PASSWORD"));
+  // Also one that does not count.
+  const Environment stronger{{{"DB_PASSWORD", "hunter2"}, {"SIMBA_ZOOKEEPER_PASSWORD", "hunter3"}}};
+  const auto* const yaml =
+      "simba:\n  zookeeper:\n    connect-string: localhost\n    user: u\n    password-env: "
+      "DB_PASSWORD\n";
+  EXPECT_THAT(variables_of(Configuration::from_yaml(yaml, "simba.yaml", stronger)),
+              ElementsAre("password DB_PASSWORD"));
 }
 
 TEST(ConfigurationFromEnvironment, ShowsNoPasswordInThePlaceOfAName) {

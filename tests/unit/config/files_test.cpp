@@ -43,7 +43,7 @@ TEST_F(ConfigurationFiles, AreNamedInMessages) {
   EXPECT_THAT(refusal_of_file(path), StartsWith(path + ":3: simba.redis.tll: unknown key"));
 }
 
-TEST_F(ConfigurationFiles, AreRefusedWhereTheyCanNotBeRead) {
+TEST_F(ConfigurationFiles, AreRefusedWhereTheyCannotBeRead) {
   const auto missing = (folder_.path() / "none.yaml").string();
   EXPECT_EQ(refusal_of_file(missing), missing + ": cannot read the file: no such file");
   EXPECT_THAT(refusal_of_file(folder_.path().string()),

@@ -1,6 +1,7 @@
 #include "simba/core/contender_id_generator.hpp"
 
 #include <array>
+#include <cerrno>
 #include <cstdint>
 #include <set>
 #include <string>
@@ -14,6 +15,7 @@
 #include "core/host_address.hpp"
 #include "simba/core/names.hpp"
 #include "unit/core/forked.hpp"
+#include "unit/core/without_system_calls.hpp"
 
 namespace simba {
 namespace {
@@ -138,6 +140,15 @@ TEST(UuidContenderId, DoesNotRepeat) {
   std::set<std::string> all;
   for (int i = 0; i < 1'000; ++i) all.insert(ContenderIdGenerator::uuid().generate());
   EXPECT_EQ(all.size(), 1'000U);
+}
+
+TEST(UuidContenderId, DoesNotRepeatWhereTheKernelHasNoRandomNumbers) {
+  std::set<std::string> ids;
+  test::without_system_calls({SYS_getrandom}, ENOSYS, [&] {
+    for (int i = 0; i < 100; ++i) ids.insert(ContenderIdGenerator::uuid().generate());
+  });
+  EXPECT_EQ(ids.size(), 100U);
+  EXPECT_THAT(*ids.begin(), ::testing::MatchesRegex("[0-9a-f]{12}4[0-9a-f]{3}[89ab][0-9a-f]{15}"));
 }
 
 TEST(UuidContenderId, DiffersBetweenAForkedChildAndItsParent) {

@@ -1,12 +1,17 @@
 #include "simba/core/random.hpp"
 
 #include <algorithm>
+#include <cerrno>
 #include <limits>
 #include <set>
 #include <thread>
 #include <vector>
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "simba/core/error.hpp"
+#include "unit/core/without_system_calls.hpp"
 
 namespace simba {
 namespace {
@@ -35,6 +40,24 @@ TEST(SeededRandom, IsSplitMix64) {
 
 TEST(SystemRandom, DiffersFromOneToTheNext) {
   EXPECT_NE(make_system_random()->next(), make_system_random()->next());
+}
+
+TEST(SystemRandom, IsRefusedWhereTheKernelHasNoneAndSaysWhatToAllow) {
+  test::without_system_calls({SYS_getrandom}, ENOSYS, [] {
+    try {
+      make_system_random();
+      ADD_FAILURE() << "no error";
+    } catch (const Error& error) {
+      EXPECT_EQ(error.kind(), ErrorKind::unsupported);
+      EXPECT_THAT(error.what(), ::testing::HasSubstr("getrandom"));
+    }
+  });
+}
+
+TEST(SystemRandom, GoesOnWhereTheKernelRefusesLater) {
+  const auto random = make_system_random();
+  test::without_system_calls({SYS_getrandom}, EPERM,
+                             [&] { EXPECT_NE(random->next(), random->next()); });
 }
 
 TEST(Random, GivesNoNumberTwiceToThreadsThatAskAtTheSameTime) {

@@ -50,7 +50,7 @@ TEST_F(LeaseContendServiceTest, KeepsTheMutexForManyLeases) {
   EXPECT_EQ(b.service->after_owner().owner_id(), "a") << "a follower sees who leads";
 }
 
-TEST_F(LeaseContendServiceTest, NamesThatTheStoreCanNotTakeAreRefusedWithTheBound) {
+TEST_F(LeaseContendServiceTest, NamesThatTheStoreCannotTakeAreRefusedWithTheBound) {
   LeaseServiceFactory factory{store_, runtime_.runtime()};
   RecordingContender long_mutex{std::string(67, 'x'), "a"};
   RecordingContender long_id{"m", std::string(129, 'x')};

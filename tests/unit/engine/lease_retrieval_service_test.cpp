@@ -104,7 +104,7 @@ TEST_F(LeaseRetrievalServiceTest, HearsNothingAfterStopAndCanBeStartedAgain) {
   EXPECT_EQ(retriever_.owners(), (Owners{"a", "b"}));
 }
 
-TEST_F(LeaseRetrievalServiceTest, ANameThatTheStoreCanNotTakeIsRefused) {
+TEST_F(LeaseRetrievalServiceTest, ANameThatTheStoreCannotTakeIsRefused) {
   testkit::RecordingRetriever too_long{std::string(67, 'x')};
   EXPECT_THROW(observing_.create_mutex_retrieval_service(too_long), InvalidArgumentError);
 }

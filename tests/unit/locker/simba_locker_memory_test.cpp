@@ -97,7 +97,7 @@ TEST_F(LockerOnMemory, TheFactoryMayBeDestroyedFirst) {
   EXPECT_TRUE(locker.is_held());
 }
 
-TEST_F(LockerOnMemory, NamesThatTheStoreCanNotTakeAreRefusedAtOnce) {
+TEST_F(LockerOnMemory, NamesThatTheStoreCannotTakeAreRefusedAtOnce) {
   EXPECT_THROW(SimbaLocker(" ", factory_), InvalidArgumentError);
   EXPECT_THROW(SimbaLocker("order", factory_, ""), InvalidArgumentError);
   EXPECT_THROW(SimbaLocker(std::string(1000, 'x'), factory_), InvalidArgumentError);

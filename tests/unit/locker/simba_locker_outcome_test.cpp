@@ -234,7 +234,7 @@ TEST_F(LockerOutcome, AStopRequestEndsTheWait) {
   EXPECT_TRUE(stopped());
 }
 
-TEST_F(LockerOutcome, ATokenThatCanNotBeStoppedIsFine) {
+TEST_F(LockerOutcome, ATokenThatCannotBeStoppedIsFine) {
   while_waiting([&] { service().grant(5); });
   EXPECT_TRUE(locker_.acquire(std::stop_token{}));
 }

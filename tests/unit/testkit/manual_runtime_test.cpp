@@ -101,7 +101,7 @@ TEST_F(ManualRuntimeTest, AdvanceStopsAtEachTimerOnTheWay) {
   EXPECT_EQ(moments.size(), 6U) << "a timer due at the very end fires";
 }
 
-TEST_F(ManualRuntimeTest, TimeCanNotGoBack) {
+TEST_F(ManualRuntimeTest, TimeCannotGoBack) {
   EXPECT_THROW(manual_.advance(-1ns), InvalidArgumentError);
   EXPECT_THROW(manual_.run_until([] { return true; }, -1ns), InvalidArgumentError);
 }

@@ -72,7 +72,7 @@ TEST_F(ZooKeeperStoreTrouble, ANodeOfAnotherSessionIsNotTakenForOurs) {
   EXPECT_NE(answers->front().error(), nullptr);
 }
 
-TEST_F(ZooKeeperStoreTrouble, AnOwnerIsToldThatItsConnectionIsLostAndCanNotRenew) {
+TEST_F(ZooKeeperStoreTrouble, AnOwnerIsToldThatItsConnectionIsLostAndCannotRenew) {
   own();
   watch();
   disconnect();
@@ -318,7 +318,7 @@ TEST_F(ZooKeeperStoreTrouble, AWatchOnANodeThatWasNotThereIsNotCounted) {
   }
 }
 
-TEST_F(ZooKeeperStoreTrouble, AnOwnerWhoseNodeCanNotBeWatchedLooksAfterItOnceInASession) {
+TEST_F(ZooKeeperStoreTrouble, AnOwnerWhoseNodeCannotBeWatchedLooksAfterItOnceInASession) {
   const std::string path = own();
   watch();
   client().tell(NodeEvent{NodeEvent::Kind::changed, path});  // the watch is used up

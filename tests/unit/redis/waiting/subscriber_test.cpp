@@ -85,7 +85,7 @@ TEST_F(RedisSubscriber, ConnectsAgainByItselfAndLetsEverybodyLookAgain) {
   EXPECT_THAT(notices_, SizeIs(1));
 }
 
-TEST_F(RedisSubscriber, SaysOnceThatItCanNotListen) {
+TEST_F(RedisSubscriber, SaysOnceThatItCannotListen) {
   const auto watching = watch();
   for (int i = 0; i < 5; ++i) {
     connection().fail({ErrorKind::unavailable, "connection refused"});

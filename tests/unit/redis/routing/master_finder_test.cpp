@@ -112,7 +112,7 @@ TEST_F(RedisMasterFinder, LogsInAsTheSentinelsWantIt) {
   EXPECT_FALSE(settings.masters_only);
 }
 
-TEST_F(RedisMasterFinder, AsksTheNextWhereOneCanNotBeReached) {
+TEST_F(RedisMasterFinder, AsksTheNextWhereOneCannotBeReached) {
   finder_->find(note());
   connections_.last().fail(Error{ErrorKind::unavailable, "connection refused"});
   EXPECT_EQ(connections_.last().endpoint, second);

@@ -99,7 +99,7 @@ TEST(RedisClusterMap, TakesTheHostThatWasAskedForANodeThatTellsOnlyItsPort) {
   EXPECT_EQ(map_of(reply, {.unix_socket = "/run/redis.sock"}).find(0), node_at("127.0.0.1", 7009));
 }
 
-TEST(RedisClusterMap, LeavesOutTheSlotsOfANodeThatCanNotBeReached) {
+TEST(RedisClusterMap, LeavesOutTheSlotsOfANodeThatCannotBeReached) {
   const ClusterMap map = map_of(array_reply({
       range(0, 9, node("?", 7001)),
       range(10, 19, node("10.0.0.2", 0)),

@@ -46,7 +46,7 @@ TEST_F(ResolverTest, FindsTheAddressesOfAName) {
   EXPECT_FALSE(std::get<std::vector<Address>>(resolve("localhost")).empty());
 }
 
-TEST_F(ResolverTest, NamesWhatItCanNotFind) {
+TEST_F(ResolverTest, NamesWhatItCannotFind) {
   if (!can_look_up_names) GTEST_SKIP() << why_not;
   for (const std::string host : {"no-such-host.invalid", "", "a b"}) {
     const auto error = std::get<Error>(resolve(host));
