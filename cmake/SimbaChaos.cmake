@@ -29,8 +29,10 @@ simba_test_options(simba_chaos)
 target_include_directories(simba_chaos PUBLIC "${PROJECT_SOURCE_DIR}/tests")
 target_compile_definitions(simba_chaos PUBLIC
   SIMBA_CHAOS_CLOCK_SKEW="$<TARGET_FILE:simba-clock-skew>"
-  SIMBA_CHAOS_DETOUR="$<TARGET_FILE:simba-detour>")
-target_link_libraries(simba_chaos PUBLIC simba::simba simba_test_support fmt::fmt Threads::Threads)
+  SIMBA_CHAOS_DETOUR="$<TARGET_FILE:simba-detour>"
+  SIMBA_CHAOS_JVM_ON_REDIS="${PROJECT_SOURCE_DIR}/tests/chaos/jvm_on_redis.py")
+target_link_libraries(simba_chaos PUBLIC simba::simba simba_test_support fmt::fmt Threads::Threads
+  PRIVATE MariaDB::client)
 add_dependencies(simba_chaos simba-clock-skew simba-detour)
 
 add_executable(simba-chaos "${PROJECT_SOURCE_DIR}/tests/chaos/main.cpp")

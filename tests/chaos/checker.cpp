@@ -19,7 +19,8 @@ bool is_within(const std::vector<Period>& periods, std::int64_t moment) {
 }  // namespace
 
 std::string describe(const Ownership& ownership, std::int64_t origin) {
-  return fmt::format("{} token {} from {:.4f} to {:.4f} s", ownership.who, ownership.token,
+  return fmt::format("{} {} {} from {:.4f} to {:.4f} s", ownership.who,
+                     ownership.jvm ? "number" : "token", ownership.token,
                      seconds(ownership.begin - origin), seconds(ownership.end - origin));
 }
 
@@ -31,6 +32,7 @@ std::vector<Ownership> ownerships_of(const std::vector<Record>& records) {
       auto& merged = by_token.try_emplace(one.token, one).first->second;
       merged.begin = std::min(merged.begin, one.begin);
       merged.end = std::max(merged.end, one.end);
+      merged.believed = std::max(merged.believed, one.believed);
     }
     for (const auto& entry : by_token) {
       all.push_back(entry.second);
@@ -47,7 +49,8 @@ std::vector<Overlap> find_overlaps(const std::vector<Ownership>& ownerships,
   for (const auto& one : ownerships) {
     const auto length = latest == nullptr ? 0 : std::min(latest->end, one.end) - one.begin;
     if (length > 0) {
-      const bool excused = length <= excuses.longest && is_within(excuses.periods, one.begin);
+      const bool excused = (length <= excuses.longest || latest->jvm || one.jvm) &&
+                           is_within(excuses.periods, one.begin);
       found.push_back({*latest, one, length, excused});
     }
     if (latest == nullptr || one.end > latest->end) {
@@ -65,13 +68,16 @@ std::vector<std::string> find_wrong_tokens(const std::vector<Ownership>& ownersh
   };
   std::vector<std::string> found;
   for (auto one = ownerships.begin(); one != ownerships.end(); ++one) {
+    if (one->jvm) {
+      continue;
+    }
     const auto pair = std::find_if(overlaps.begin(), overlaps.end(), [&](const Overlap& overlap) {
       return overlap.excused && same(overlap.second, *one);
     });
     const Ownership* highest = nullptr;  // of those before it
     for (auto before = ownerships.begin(); before != one; ++before) {
-      const bool counts =
-          pair == overlaps.end() || !same(pair->first, *before) || before->token == one->token;
+      const bool counts = !before->jvm && (pair == overlaps.end() || !same(pair->first, *before) ||
+                                           before->token == one->token);
       if (counts && (highest == nullptr || before->token > highest->token)) {
         highest = &*before;
       }
@@ -79,6 +85,20 @@ std::vector<std::string> find_wrong_tokens(const std::vector<Ownership>& ownersh
     if (highest != nullptr && one->token <= highest->token) {
       found.push_back(
           fmt::format("{} after {}", describe(*one, origin), describe(*highest, origin)));
+    }
+  }
+  return found;
+}
+
+std::vector<Overlap> find_beliefs(const std::vector<Ownership>& ownerships) {
+  std::vector<Overlap> found;
+  for (const auto& one : ownerships) {
+    for (const auto& other : ownerships) {
+      const auto length =
+          std::min(one.believed, other.end) - std::max({one.begin, one.end, other.begin});
+      if (one.jvm && &one != &other && length > 0) {
+        found.push_back({one, other, length, true});
+      }
     }
   }
   return found;
@@ -185,7 +205,10 @@ std::vector<std::string> find_early_callbacks(const std::vector<Record>& records
 Findings check(const Evidence& evidence, const Excuses& excuses, std::int64_t origin) {
   Findings findings;
   const auto ownerships = ownerships_of(evidence.records);
-  findings.ownerships = ownerships.size();
+  findings.jvm_ownerships = static_cast<std::size_t>(std::count_if(
+      ownerships.begin(), ownerships.end(), [](const Ownership& one) { return one.jvm; }));
+  findings.ownerships = ownerships.size() - findings.jvm_ownerships;
+  findings.beliefs = find_beliefs(ownerships);
   findings.overlaps = find_overlaps(ownerships, excuses);
   findings.tokens = find_wrong_tokens(ownerships, findings.overlaps, origin);
   findings.callbacks = find_early_callbacks(evidence.records, excuses.periods, origin);

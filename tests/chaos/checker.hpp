@@ -28,14 +28,9 @@ struct Overlap {
   bool excused = false;     ///< it began at a time at which docs/guarantees.md allows it
 };
 
-/// From `begin` to `end`, both within it.
-struct Period {
-  std::int64_t begin = 0;
-  std::int64_t end = 0;
-};
-
 /// When there may be two owners: where the second begins in one of the periods, and both own for
-/// no longer than allowed, in nanoseconds. They still have different tokens, in any order.
+/// no longer than allowed, in nanoseconds. They still have different tokens, in any order. A
+/// contender of the JVM library asks for no confirmation of replicas, and so may own for longer.
 struct Excuses {
   std::vector<Period> periods{};
   std::int64_t longest = 0;
@@ -51,6 +46,10 @@ struct Findings {
   std::uint64_t updates = 0;  ///< of the resource
   std::uint64_t refused = 0;  ///< by their token
   std::uint64_t lost = 0;
+
+  /// Of contenders of the JVM library.
+  std::size_t jvm_ownerships = 0;
+  std::vector<Overlap> beliefs{};
 };
 
 /// All ownerships in the order in which they began; what one contender had by one token is one.
@@ -62,6 +61,11 @@ std::vector<Overlap> find_overlaps(const std::vector<Ownership>& ownerships,
 std::vector<std::string> find_wrong_tokens(const std::vector<Ownership>& ownerships,
                                            const std::vector<Overlap>& overlaps,
                                            std::int64_t origin);
+
+/// Where a contender of the JVM library, the first of the two, considered itself the owner after
+/// the server had let another in. That is no fault of ours: such a contender counts no time, as
+/// docs/guarantees.md says.
+std::vector<Overlap> find_beliefs(const std::vector<Ownership>& ownerships);
 
 /// How long after `moment` somebody owned. Empty: nobody did any more.
 std::optional<std::int64_t> time_to_owner(const std::vector<Ownership>& ownerships,

@@ -237,13 +237,61 @@ TEST(ChaosChecker, MeasuresTheLongestTimeWithoutAnOwnerThatAFaultHasPartIn) {
   EXPECT_EQ(longest_gap_within({}, 10, 20, 100), 90);
 }
 
+constexpr auto jvm_owns = "granted 1 10 30\ngranted 1 25 50\nbelieves 1 60\n";
+
+TEST(ChaosChecker, FindsTwoOwnersOfWhichOneIsOfTheJvmLibraryAndItsLeaseLasts) {
+  for (const auto* const ours : {"begins 7 49\nlasts 7 60\n", "begins 7 5\nlasts 7 11\n"}) {
+    const auto findings = findings_of(evidence({record("j", jvm_owns), record("a", ours)}));
+    EXPECT_THAT(findings.overlaps, SizeIs(1)) << ours;
+    EXPECT_EQ(findings.ownerships, 1U);
+    EXPECT_EQ(findings.jvm_ownerships, 1U);
+    EXPECT_THAT(findings.tokens, IsEmpty()) << "it has none";
+  }
+  const auto among_themselves =
+      findings_of(evidence({record("j", jvm_owns), record("k", "granted 1 40 90\n")}));
+  EXPECT_THAT(among_themselves.overlaps, SizeIs(1));
+}
+
+TEST(ChaosChecker, DoesNotHoldUsAccountableForWhatAContenderOfTheJvmLibraryBelieves) {
+  const auto findings = findings_of(
+      evidence({record("j", jvm_owns), record("a", "begins 7 50\nlasts 7 55\nlasts 7 70\n")}));
+  EXPECT_THAT(findings.overlaps, IsEmpty());
+  ASSERT_THAT(findings.beliefs, SizeIs(1));
+  EXPECT_EQ(findings.beliefs[0].first.who, "j");
+  EXPECT_EQ(findings.beliefs[0].length, 10);
+}
+
+TEST(ChaosChecker, CountsAnOwnershipOfTheJvmLibraryUntilItIsGivenBack) {
+  const auto findings =
+      findings_of(evidence({record("j", std::string{"granted 1 10 50\nyields 1 20\n"}),
+                            record("a", "begins 7 20\nlasts 7 30\n")}));
+  EXPECT_THAT(findings.overlaps, IsEmpty());
+  EXPECT_THAT(findings.beliefs, IsEmpty());
+}
+
+TEST(ChaosChecker, ExcusesAContenderOfTheJvmLibraryAtAFailOverForAsLongAsItTakes) {
+  const auto both = evidence({record("j", jvm_owns), record("a", "begins 7 12\nlasts 7 60\n")});
+  EXPECT_TRUE(findings_of(both, {{12, 12}}, 5).overlaps.at(0).excused);
+  EXPECT_FALSE(findings_of(both, {{13, 13}}, 5).overlaps.at(0).excused);
+}
+
+TEST(ChaosRecord, OfAContenderOfTheJvmLibraryTellsHowLongItKeptARowLocked) {
+  const auto read = record("j", "granted 1 10 50\nlocks 60 90\n");
+  ASSERT_THAT(read.locks, SizeIs(1));
+  EXPECT_EQ(read.locks[0].begin, 60);
+  EXPECT_EQ(read.locks[0].end, 90);
+  EXPECT_THROW(record("j", "believes 1 10\n"), std::runtime_error) << "it owns nothing";
+  EXPECT_THROW(record("j", "granted 1 10\n"), std::runtime_error);
+  EXPECT_THROW(record("j", "locks 60\n"), std::runtime_error);
+}
+
 TEST(ChaosRecord, OfAKilledProcessMayEndInTheMiddleOfALine) {
   const auto read = record("a", "begins 1 10\nlasts 1 20\nlas");
   ASSERT_THAT(read.ownerships, SizeIs(1));
   EXPECT_EQ(read.ownerships[0].end, 20);
 }
 
-TEST(ChaosRecord, EndsTheProcessWhereItCanNotBeWritten) {
+TEST(ChaosRecord, EndsTheProcessWhereItCannotBeWritten) {
   EXPECT_EXIT(RecordWriter{"/dev/full"}.begins(1, 10), ::testing::ExitedWithCode(exit_unrecorded),
               "");
 }

@@ -45,8 +45,8 @@ std::vector<std::string> stores(const std::string& text, const std::vector<std::
 }
 
 bool takes_value(const std::string& option) {
-  constexpr std::array options{"--store",      "--seconds", "--seed",  "--parallel",
-                               "--contenders", "--out",     "--report"};
+  constexpr std::array options{"--store",      "--seconds", "--seed", "--parallel",
+                               "--contenders", "--jvm",     "--out",  "--report"};
   return std::find(options.begin(), options.end(), option) != options.end();
 }
 
@@ -62,7 +62,10 @@ void set(CommandLine& line, const std::string& option, const std::string& value,
   } else if (option == "--parallel") {
     line.parallel = static_cast<int>(number(option, value, 1, 16));
   } else if (option == "--contenders") {
-    line.contenders = static_cast<int>(number(option, value, 2, most_contenders));
+    line.contenders =
+        static_cast<int>(number(option, value, 2, most_contenders - most_jvm_contenders));
+  } else if (option == "--jvm") {
+    line.jvm = static_cast<int>(number(option, value, 0, most_jvm_contenders));
   } else if (option == "--out") {
     line.out = value;
   } else {
@@ -121,6 +124,8 @@ std::string usage_text() {
       "  --seed N         which faults, in which order, and how long (1)\n"
       "  --parallel K     on so many stores at the same time (1)\n"
       "  --contenders C   processes at a time, 2 to {} (5)\n"
+      "  --jvm J          and of them that behave like the JVM library, 0 to {}, where that has\n"
+      "                   the store (2)\n"
       "  --out FOLDER     keeps records, logs and timeline.html in FOLDER/NAME; without it they\n"
       "                   are kept where a promise was broken\n"
       "  --resume         runs only stores of which FOLDER has no results yet\n"
@@ -131,7 +136,7 @@ std::string usage_text() {
       "\n"
       "Exit code: 0 all promises kept, 1 one is broken, 2 wrong usage, 77 no such server is\n"
       "installed (and nothing else went wrong), 130 interrupted.\n",
-      most_contenders);
+      most_contenders - most_jvm_contenders, most_jvm_contenders);
 }
 
 }  // namespace simba::chaos

@@ -19,6 +19,7 @@ struct CommandLine {
   std::uint64_t seed = 1;
   int parallel = 1;
   int contenders = 5;
+  int jvm = 2;
   bool unsafe = false;             ///< only what is documented as unsafe
   bool resume = false;             ///< what `out` has results of is not run again
   std::filesystem::path out{};     ///< empty: only what is broken is kept

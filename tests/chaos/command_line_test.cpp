@@ -26,7 +26,7 @@ std::string complaint(const std::vector<std::string>& words) {
 TEST(ChaosCommandLine, TakesOptionsInBothForms) {
   const auto line =
       parse_command_line({"--store=redis,sqlite", "--seconds", "7", "--seed=9", "--parallel", "2",
-                          "--contenders=3", "--out", "folder", "--report=file"},
+                          "--contenders=3", "--jvm=1", "--out", "folder", "--report=file"},
                          known);
   EXPECT_EQ(line.action, CommandLine::Action::run);
   EXPECT_THAT(line.stores, ElementsAre("redis", "sqlite"));
@@ -34,6 +34,7 @@ TEST(ChaosCommandLine, TakesOptionsInBothForms) {
   EXPECT_EQ(line.seed, 9U);
   EXPECT_EQ(line.parallel, 2);
   EXPECT_EQ(line.contenders, 3);
+  EXPECT_EQ(line.jvm, 1);
   EXPECT_EQ(line.out, "folder");
   EXPECT_EQ(line.report, "file");
   EXPECT_THAT(parse_command_line({"--store", "all"}, known).stores, ElementsAre("sqlite", "redis"));
@@ -50,6 +51,7 @@ TEST(ChaosCommandLine, SaysWhatIsWrongAndWhatIsAllowed) {
   EXPECT_THAT(complaint({"--seconds", "soon"}), HasSubstr("'soon' is no whole number from 1"));
   EXPECT_THAT(complaint({"--seconds", "0"}), HasSubstr("from 1 to"));
   EXPECT_THAT(complaint({"--contenders", "1"}), HasSubstr("from 2 to 16"));
+  EXPECT_THAT(complaint({"--jvm", "5"}), HasSubstr("from 0 to 4"));
   EXPECT_THAT(complaint({"--seed", "-1"}), HasSubstr("'-1'"));
   EXPECT_THAT(complaint({"--speed", "1"}), HasSubstr("unknown option '--speed'"));
   EXPECT_THAT(complaint({"--bogus"}), HasSubstr("unknown option '--bogus'"));

@@ -27,8 +27,8 @@ int choose(const Crew& crew, ChaosRandom& random) {
   return static_cast<int>(random() % static_cast<std::uint64_t>(crew.size()));
 }
 
-Running on(int lane, std::function<void()> end = {}) {
-  return {.lane = lane, .what = fmt::format("c{}", lane), .end = std::move(end)};
+Running on(const Crew& crew, int lane, std::function<void()> end = {}) {
+  return {.lane = lane, .what = crew.name(lane), .end = std::move(end)};
 }
 
 /// A fault on all ways of one contender until it is mended.
@@ -44,7 +44,7 @@ FaultKind on_ways(std::string name, std::chrono::milliseconds shortest,
             for (auto* const way : crew.ways(lane)) {
               harm(*way, random);
             }
-            return on(lane, [&crew, lane] {
+            return on(crew, lane, [&crew, lane] {
               for (auto* const way : crew.ways(lane)) {
                 way->mend();
               }
@@ -61,7 +61,7 @@ void add_process_faults(std::vector<FaultKind>& kinds, std::chrono::milliseconds
                          auto& crew = scene.crew;
                          const int lane = choose(crew, random);
                          crew.kill(lane);
-                         return on(lane, [&crew, lane] { crew.start(lane); });
+                         return on(crew, lane, [&crew, lane] { crew.start(lane); });
                        },
                    .basic = true,
                    .count_from = CountFrom::begin});
@@ -69,7 +69,7 @@ void add_process_faults(std::vector<FaultKind>& kinds, std::chrono::milliseconds
     auto& crew = scene.crew;
     const int lane = choose(crew, random);
     crew.pause(lane);
-    auto running = on(lane, [&crew, lane] { crew.resume(lane); });
+    auto running = on(crew, lane, [&crew, lane] { crew.resume(lane); });
     running.holds_up_all = crew.holds_file_lock(lane);
     running.what += running.holds_up_all ? ", with the lock of a file" : "";
     return running;
@@ -102,7 +102,7 @@ FaultKind reply_lost(std::chrono::milliseconds lease) {
             for (auto* const way : crew.ways(lane)) {
               way->cut_next_reply();
             }
-            return on(lane, [&crew, lane, before, lease] {
+            return on(crew, lane, [&crew, lane, before, lease] {
               const auto deadline = support::now() + lease;
               support::eventually(
                   [&] { return cuts_on(crew, lane) > before || support::now() > deadline; });
@@ -169,7 +169,7 @@ FaultKind cut_off_from_one_server(std::chrono::milliseconds lease) {
             const int lane = choose(scene.crew, random);
             auto* const way = choose_used(scene.crew.ways(lane), random);
             way->black_hole();
-            return on(lane, [way] { way->mend(); });
+            return on(scene.crew, lane, [way] { way->mend(); });
           }};
 }
 
@@ -196,24 +196,24 @@ std::vector<FaultKind> contender_faults(const ContenderFaultOptions& options) {
                      step_wall(crew.clocks(lane), jump);
                      return Running{
                          .lane = lane,
-                         .what = fmt::format("c{}, {:+d} h", lane, jump / (1h / 1ns)),
+                         .what = fmt::format("{}, {:+d} h", crew.name(lane), jump / (1h / 1ns)),
                          .end = [&crew, lane, jump] { step_wall(crew.clocks(lane), -jump); }};
                    }});
   if (options.drift_ppm != 0) {
-    kinds.push_back({.name = "contender's clock fast or slow",
-                     .shortest = lease,
-                     .longest = lease * 2,
-                     .begin = [ppm = options.drift_ppm](const Scene& scene, ChaosRandom& random) {
-                       const int lane = choose(scene.crew, random);
-                       auto& clocks = scene.crew.clocks(lane);
-                       // Back towards the true time: it must not be far off for long.
-                       const int rate =
-                           clocks.boot.read().at(raw_clock(CLOCK_BOOTTIME)) > 0 ? -ppm : ppm;
-                       set_steady_rate(clocks, rate);
-                       return Running{.lane = lane,
-                                      .what = fmt::format("c{}, {:+d} ppm", lane, rate),
-                                      .end = [&clocks] { set_steady_rate(clocks, 0); }};
-                     }});
+    kinds.push_back(
+        {.name = "contender's clock fast or slow",
+         .shortest = lease,
+         .longest = lease * 2,
+         .begin = [ppm = options.drift_ppm](const Scene& scene, ChaosRandom& random) {
+           const int lane = choose(scene.crew, random);
+           auto& clocks = scene.crew.clocks(lane);
+           // Back towards the true time: it must not be far off for long.
+           const int rate = clocks.boot.read().at(raw_clock(CLOCK_BOOTTIME)) > 0 ? -ppm : ppm;
+           set_steady_rate(clocks, rate);
+           return Running{.lane = lane,
+                          .what = fmt::format("{}, {:+d} ppm", scene.crew.name(lane), rate),
+                          .end = [&clocks] { set_steady_rate(clocks, 0); }};
+         }});
   }
   return kinds;
 }

@@ -2,6 +2,7 @@
 
 #include <csignal>
 #include <cstdlib>
+#include <fstream>
 #include <stdexcept>
 #include <utility>
 
@@ -32,10 +33,11 @@ std::string sanitizer_options() {
 }  // namespace
 
 Crew::Crew(Settings settings) : settings_{std::move(settings)}, status_{settings_.files.status()} {
-  for (int lane = 0; lane < settings_.size; ++lane) {
+  for (int lane = 0; lane < size(); ++lane) {
     members_.push_back(std::make_unique<Member>(settings_.files, lane));
     auto& member = *members_.back();
     member.which.lane = lane;
+    member.which.jvm = is_jvm(lane);
     for (const auto port : settings_.ports) {
       member.proxies.push_back(std::make_unique<support::FaultProxy>("127.0.0.1", port));
       if (!member.detours->add(port, member.proxies.back()->port())) {
@@ -43,7 +45,7 @@ Crew::Crew(Settings settings) : settings_{std::move(settings)}, status_{settings
       }
     }
   }
-  for (int lane = 0; lane < settings_.size; ++lane) {
+  for (int lane = 0; lane < size(); ++lane) {
     start(lane);
   }
 }
@@ -52,7 +54,7 @@ std::optional<int> Crew::owner(std::size_t mutex) const {
   const auto now = raw_now();
   std::optional<int> found;
   std::int64_t newest = now - fresh;
-  for (int lane = 0; lane < settings_.size; ++lane) {
+  for (int lane = 0; lane < size(); ++lane) {
     const auto at = status_->sights[static_cast<std::size_t>(lane)][mutex].owned_at.load();
     if (at > newest) {
       newest = at;
@@ -63,7 +65,7 @@ std::optional<int> Crew::owner(std::size_t mutex) const {
 }
 
 bool Crew::owned_since(std::size_t mutex, std::int64_t moment) const {
-  for (int lane = 0; lane < settings_.size; ++lane) {
+  for (int lane = 0; lane < size(); ++lane) {
     if (status_->sights[static_cast<std::size_t>(lane)][mutex].owned_at.load() > moment) {
       return true;
     }
@@ -96,19 +98,39 @@ void Crew::start(int lane) {
   if (member.process) {
     ++member.which.life;
   }
-  const auto& which = member.which;
-  const auto& libraries = settings_.libraries;
-  incarnations_.push_back(which);
-  member.process = std::make_unique<support::ChildProcess>(
-      std::vector<std::string>{
-          support::own_program().string(), "contender", settings_.files.folder.string(),
-          std::to_string(lane), std::to_string(which.life),
-          std::to_string(settings_.seed * 1'000 + incarnations_.size()), settings_.url},
+  incarnations_.push_back(member.which);
+  member.process = member.which.jvm ? launch_jvm(member.which) : launch(member.which);
+}
+
+std::unique_ptr<support::ChildProcess> Crew::launch(const Incarnation& which) const {
+  const auto& files = settings_.files;
+  return std::make_unique<support::ChildProcess>(
+      std::vector<std::string>{support::own_program().string(), "contender", files.folder.string(),
+                               std::to_string(which.lane), std::to_string(which.life),
+                               std::to_string(settings_.seed * 1'000 + incarnations_.size()),
+                               settings_.url},
       support::ChildProcess::Variables{
-          {"LD_PRELOAD",
-           fmt::format("{0}/libsimba-clock-skew.so:{0}/libsimba-detour.so", libraries.string())},
-          {"SIMBA_CLOCK_SKEW", settings_.files.clocks(Incarnation{lane, 0}.name()).string()},
-          {"SIMBA_DETOURS", settings_.files.detours(lane).string()},
+          {"LD_PRELOAD", fmt::format("{0}/libsimba-clock-skew.so:{0}/libsimba-detour.so",
+                                     settings_.libraries.string())},
+          {"SIMBA_CLOCK_SKEW", files.clocks(Incarnation{which.lane, 0}.name()).string()},
+          {"SIMBA_DETOURS", files.detours(which.lane).string()},
+          {"ASAN_OPTIONS", sanitizer_options()}},
+      support::ChildProcess::EndSignals::blocked);
+}
+
+std::unique_ptr<support::ChildProcess> Crew::launch_jvm(const Incarnation& which) const {
+  const auto& files = settings_.files;
+  const auto record = files.record(which, 0);
+  const std::ofstream made{record, std::ios::app};  // it may be ended before it has begun
+  return std::make_unique<support::ChildProcess>(
+      settings_.jvm_command({.id = which.name(),
+                             .record = record.string(),
+                             .status = files.status().string(),
+                             .sight = Status::offset_of_first(which.lane),
+                             .seed = settings_.seed * 1'000 + incarnations_.size()}),
+      support::ChildProcess::Variables{
+          {"LD_PRELOAD", fmt::format("{}/libsimba-detour.so", settings_.libraries.string())},
+          {"SIMBA_DETOURS", files.detours(which.lane).string()},
           {"ASAN_OPTIONS", sanitizer_options()}},
       support::ChildProcess::EndSignals::blocked);
 }
@@ -169,7 +191,8 @@ std::vector<std::string> Crew::end() {
     if (!ended) {
       member->process->kill();
       wrong.push_back(fmt::format("{} did not end when asked to", member->which.name()));
-    } else if (const int code = member->process->wait(); code != 0) {
+    } else if (const int code = member->process->wait();
+               code != 0 && (!member->which.jvm || code != 128 + SIGTERM)) {
       wrong.push_back(fmt::format("{} ended with {}", member->which.name(), code));
     }
   }

@@ -3,6 +3,7 @@
 #include <chrono>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -11,13 +12,15 @@
 #include "chaos/clock_line.hpp"
 #include "chaos/detour_table.hpp"
 #include "chaos/round_files.hpp"
+#include "chaos/servers.hpp"
 #include "chaos/shared_page.hpp"
 #include "support/child_process.hpp"
 #include "support/fault_proxy.hpp"
 
 namespace simba::chaos {
 
-/// The contenders' processes of a round, each with proxies and clocks of its own.
+/// The contenders' processes of a round, each with proxies and clocks of its own. Those of the JVM
+/// library have the lanes after ours. They see the true clocks, which they do not count by.
 ///
 /// Threads: used by one thread at a time.
 class Crew {
@@ -29,12 +32,18 @@ class Crew {
     std::vector<std::uint16_t> ports{};  ///< of the servers, which each reaches by a proxy
     int size = 5;
     std::uint64_t seed = 1;
+    int jvm = 0;  ///< contenders of the JVM library beside them
+    /// See Servers::jvm_command.
+    std::function<std::vector<std::string>(const JvmContender&)> jvm_command{};
   };
 
   /// Starts all of them.
   explicit Crew(Settings settings);
 
-  int size() const noexcept { return settings_.size; }
+  /// With those of the JVM library.
+  int size() const noexcept { return settings_.size + settings_.jvm; }
+
+  std::string name(int lane) const { return Incarnation::lane_name(lane, is_jvm(lane)); }
 
   /// The lane that was seen to own the mutex in the last moments; empty: none.
   std::optional<int> owner(std::size_t mutex) const;
@@ -83,6 +92,10 @@ class Crew {
     std::unique_ptr<support::ChildProcess> process{};
     Incarnation which{};
   };
+
+  bool is_jvm(int lane) const noexcept { return lane >= settings_.size; }
+  std::unique_ptr<support::ChildProcess> launch(const Incarnation& which) const;
+  std::unique_ptr<support::ChildProcess> launch_jvm(const Incarnation& which) const;
 
   Member& at(int lane) { return *members_.at(static_cast<std::size_t>(lane)); }
 

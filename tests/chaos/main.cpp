@@ -2,6 +2,7 @@
 //
 //   simba-chaos contender ...   one of the processes that contend, for simba-chaos itself
 //   simba-chaos round ...       the round on one store, likewise
+//   simba-chaos jvm-on-mysql ...   a contender of the JVM library, likewise
 #include <algorithm>
 #include <atomic>
 #include <csignal>
@@ -18,6 +19,7 @@
 
 #include "chaos/command_line.hpp"
 #include "chaos/contender.hpp"
+#include "chaos/jvm_on_mysql.hpp"
 #include "chaos/report.hpp"
 #include "chaos/round.hpp"
 #include "chaos/rounds.hpp"
@@ -57,7 +59,8 @@ int round(const Words& words) {
   auto stores = all_stores();
   const auto store = std::find_if(stores.begin(), stores.end(),
                                   [&](const Store& one) { return one.name == words.at(1); });
-  if (words.at(7) == "unsafe") {
+  const bool unsafe = words.at(8) == "unsafe";
+  if (unsafe) {
     make_unsafe(*store);
   }
   StoreResult result{.store = words.at(1), .seed = std::stoull(words.at(3))};
@@ -66,7 +69,8 @@ int round(const Words& words) {
                        {.length = std::chrono::seconds{std::stoll(words.at(2))},
                         .seed = result.seed,
                         .contenders = std::stoi(words.at(4)),
-                        .folder = words.at(5)},
+                        .jvm = unsafe ? 0 : std::stoi(words.at(5)),
+                        .folder = words.at(6)},
                        interrupted);
   } catch (const std::exception& error) {
     if (simba::support::is_missing_server(error)) {
@@ -75,7 +79,7 @@ int round(const Words& words) {
       result.problems.emplace_back(error.what());
     }
   }
-  std::ofstream file{words.at(6)};
+  std::ofstream file{words.at(7)};
   file << to_text(result);
   return file.flush() ? EXIT_SUCCESS : exit_broken;
 }
@@ -160,7 +164,10 @@ int main(int argc, char** argv) {
     if (words.size() == 6 && words[0] == "contender") {
       return contender(words);
     }
-    if (words.size() == 8 && words[0] == "round") {
+    if (!words.empty() && words[0] == "jvm-on-mysql") {
+      return run_jvm_on_mysql({words.begin() + 1, words.end()});
+    }
+    if (words.size() == 9 && words[0] == "round") {
       listen_for_interrupts();
       return round(words);
     }

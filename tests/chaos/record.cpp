@@ -54,6 +54,37 @@ void RecordWriter::complain(const std::string& what) { write(fmt::format("wrong 
 
 namespace {
 
+/// The same of a contender of the JVM library, from its third word on.
+bool read_jvm_line(const std::string& word, std::uint64_t number, std::int64_t at,
+                   std::istream& rest, Record& record) {
+  auto& all = record.ownerships;
+  // Lines of two threads may come in another order than it happened.
+  auto known = std::find_if(all.rbegin(), all.rend(),
+                            [&](const Ownership& one) { return one.token == number; });
+  if (word == "granted") {
+    std::int64_t until = 0;
+    if (!(rest >> until)) {
+      return false;
+    }
+    if (known == all.rend()) {
+      all.push_back({record.who, record.lane, number, at, at, true, at});
+      known = all.rbegin();
+    }
+    known->end = std::max(known->end, until);
+    return true;
+  }
+  if (known == all.rend()) {
+    return false;
+  }
+  auto& one = *known;
+  if (word == "yields") {
+    one.end = std::clamp(at, one.begin, one.end);
+  } else {
+    one.believed = std::max(one.believed, at);
+  }
+  return true;
+}
+
 /// False: the line is none.
 bool read_line(const std::string& line, Record& record) {
   std::istringstream stream{line};
@@ -63,16 +94,23 @@ bool read_line(const std::string& line, Record& record) {
     record.complaints.push_back(line.size() > 6 ? line.substr(6) : line);
     return true;
   }
+  if (word == "locks") {
+    auto& period = record.locks.emplace_back();
+    return static_cast<bool>(stream >> period.begin >> period.end);
+  }
   std::uint64_t token = 0;
   std::int64_t at = 0;
   if (!(stream >> token >> at)) {
     return false;
   }
+  if (word == "granted" || word == "yields" || word == "believes") {
+    return read_jvm_line(word, token, at, stream, record);
+  }
   const auto* const kind = std::find(words.begin(), words.end(), word);
   if (kind != words.end()) {
     record.callbacks.push_back({static_cast<Callback::Kind>(kind - words.begin()), token, at});
   } else if (word == "begins") {
-    record.ownerships.push_back({record.who, record.lane, token, at, at});
+    record.ownerships.push_back({record.who, record.lane, token, at, at, false, 0});
   } else if (word == "lasts" && !record.ownerships.empty() &&
              record.ownerships.back().token == token) {
     record.ownerships.back().end = std::max(record.ownerships.back().end, at);

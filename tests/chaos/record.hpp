@@ -15,6 +15,18 @@ struct Ownership {
   std::uint64_t token = 0;
   std::int64_t begin = 0;  ///< nanoseconds of CLOCK_MONOTONIC
   std::int64_t end = 0;
+
+  /// It is one of the JVM library. Such a contender counts no time, so that its own account proves
+  /// nothing: from `begin` to `end` the server had surely granted it the mutex. It has no token;
+  /// `token` is a number within its process.
+  bool jvm = false;
+  std::int64_t believed = 0;  ///< its own account: it considered itself the owner until then
+};
+
+/// From `begin` to `end`, both within it.
+struct Period {
+  std::int64_t begin = 0;
+  std::int64_t end = 0;
 };
 
 /// A call of `on_acquired` or `on_released`; or that `start()` will be called, that `stop()` has
@@ -37,6 +49,7 @@ struct Record {
   std::vector<Ownership> ownerships{};
   std::vector<Callback> callbacks{};
   std::vector<std::string> complaints{};  ///< what the process itself found wrong
+  std::vector<Period> locks{};  ///< one of the JVM library kept the row of a mutex locked for long
 };
 
 /// Writes the record of this process: one line an event, at once, by one system call, so that it
@@ -65,7 +78,17 @@ class RecordWriter {
   int descriptor_ = -1;
 };
 
-/// The lines of a record. The last one may be half written. Throws std::runtime_error where another
+/// The lines of a record. Contenders of the JVM library write these:
+///
+///   granted <number> <begin> <end>   the server has granted or renewed this ownership: it is
+///   surely
+///                                    its from `begin`, when the answer was there, to `end`, when
+///                                    the lease is over that counts from before the request
+///   yields <number> <at>             it will give it back
+///   believes <number> <at>           it considered itself the owner at that moment
+///   locks <begin> <end>              a transaction of its was open for so long
+///
+/// The last one may be half written. Throws std::runtime_error where another
 /// is none.
 Record parse_record(const std::string& text, std::string who, int lane);
 

@@ -6,6 +6,7 @@
 #include "chaos/node_ways.hpp"
 #include "chaos/round_files.hpp"
 #include "chaos/servers.hpp"
+#include "support/child_process.hpp"
 #include "support/patience.hpp"
 #include "support/redis_console.hpp"
 #include "support/redis_servers.hpp"
@@ -39,6 +40,9 @@ void await(const char* what, const std::function<bool()>& condition) {
     throw std::runtime_error{what};
   }
 }
+
+/// Debian's Python, which alone has Debian's module for Redis.
+constexpr const char* python = "/usr/bin/python3";
 
 /// Leads all connections of servers to the ports of `to` by proxies, in this order.
 std::vector<std::unique_ptr<support::FaultProxy>> lead_by_proxies(
@@ -74,6 +78,11 @@ class Sentinels final : public Servers {
   }
 
   std::vector<std::uint16_t> ports() const override { return ports_; }
+
+  std::vector<std::string> jvm_command(const JvmContender& contender) const override {
+    const auto location = servers_.location();
+    return jvm_redis_command(contender, location.ports, location.master_name, location.password);
+  }
 
   support::Server& with_role(std::string_view role) override {
     if (role == "sentinel") {
@@ -177,6 +186,21 @@ class Cluster final : public Servers {
 };
 
 }  // namespace
+
+std::vector<std::string> jvm_redis_command(const JvmContender& contender,
+                                           const std::vector<std::uint16_t>& ports,
+                                           const std::string& master_name,
+                                           const std::string& password) {
+  static const int missing = support::ChildProcess{{python, "-I", "-c", "import redis"}, {}}.wait();
+  if (missing != 0) {
+    throw std::runtime_error{"it needs python3-redis"};
+  }
+  std::vector<std::string> words{python, "-IB", SIMBA_CHAOS_JVM_ON_REDIS};
+  const auto common = jvm_words(contender);
+  words.insert(words.end(), common.begin(), common.end());
+  words.insert(words.end(), {password, fmt::format("{}", fmt::join(ports, ",")), master_name});
+  return words;
+}
 
 std::unique_ptr<Servers> open_redis_sentinel(const Stage& stage) {
   return std::make_unique<Sentinels>(stage);

@@ -110,6 +110,10 @@ class ReplicatedCluster final : public Servers {
     return result;
   }
 
+  std::vector<std::string> jvm_command(const JvmContender& contender) const override {
+    return jvm_redis_command(contender, ports(), "", nodes_.front()->location().password);
+  }
+
   /// "holder": the master with the first mutex; else its replica.
   Server& with_role(std::string_view role) override {
     const auto holder = find([&](const Self& self) {

@@ -118,6 +118,14 @@ std::vector<std::string> remarks(const StoreResult& result) {
   if (!result.notes.empty()) {
     lines.push_back(result.notes);
   }
+  if (result.jvm > 0) {
+    lines.push_back(fmt::format(
+        "Beside {} contenders of the JVM library. The server granted them the mutex {} times, and "
+        "these ownerships count as those of ours do, up to the end of their lease. By their own "
+        "account, which counts no time, they owned {} times after another had been let in, for {} "
+        "at most: that is theirs.",
+        result.jvm, result.jvm_ownerships, result.beliefs, in_seconds(result.longest_belief)));
+  }
   for (const auto& problem : result.problems) {
     lines.push_back("PROBLEM: " + problem);
   }

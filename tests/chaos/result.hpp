@@ -39,8 +39,12 @@ struct StoreResult {
   std::int64_t updates = 0;
   std::int64_t refused = 0;
   std::int64_t lost = 0;
-  std::int64_t longest = 0;      ///< milliseconds without an owner after a fault
-  std::int64_t longest_gap = 0;  ///< milliseconds without an owner, also while a fault lasted
+  std::int64_t jvm = 0;             ///< contenders of the JVM library at a time
+  std::int64_t jvm_ownerships = 0;  ///< of theirs, beside those of ours
+  std::int64_t beliefs = 0;         ///< see find_beliefs
+  std::int64_t longest_belief = 0;  ///< milliseconds, rounded up
+  std::int64_t longest = 0;         ///< milliseconds without an owner after a fault
+  std::int64_t longest_gap = 0;     ///< milliseconds without an owner, also while a fault lasted
   std::int64_t bound = 0;
   std::int64_t two_owners_possible = 0;  ///< 1: at a fail-over, as is documented
   std::int64_t interrupted = 0;          ///< 1: not run to its end

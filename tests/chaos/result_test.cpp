@@ -123,6 +123,21 @@ TEST(ChaosResult, IsNotBrokenByTwoOwnersThatAreExcused) {
   EXPECT_TRUE(result.broken());
 }
 
+TEST(ChaosReport, TellsWhatContendersOfTheJvmLibraryDid) {
+  auto result = clean();
+  EXPECT_THAT(as_table({result}), Not(HasSubstr("JVM")));
+  result.jvm = 2;
+  result.jvm_ownerships = 31;
+  result.beliefs = 3;
+  result.longest_belief = 1'900;
+  result = parse_result(to_text(result));
+  EXPECT_FALSE(result.broken());
+  EXPECT_THAT(as_table({result}), HasSubstr("Beside 2 contenders of the JVM library"));
+  EXPECT_THAT(as_table({result}), HasSubstr("granted them the mutex 31 times"));
+  EXPECT_THAT(as_table({result}),
+              HasSubstr("they owned 3 times after another had been let in, for 1.90 s"));
+}
+
 TEST(ChaosReport, HasALineForEachStoreAndEachKindOfFault) {
   auto broken = clean();
   broken.store = "sqlite";

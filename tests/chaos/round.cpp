@@ -36,7 +36,19 @@ struct Story {
   std::vector<FaultSpan> faults{};
   std::vector<Incarnation> incarnations{};
   std::vector<std::string> problems{};
+  int jvm = 0;                ///< contenders of the JVM library at a time
+  std::string without_jvm{};  ///< why there are none although they were asked for
 };
+
+/// Whether contenders of the JVM library can take part. Tells the story why not.
+bool has_jvm(const Servers& servers, Story& story) {
+  try {
+    return !servers.jvm_command({}).empty();
+  } catch (const std::exception& error) {
+    story.without_jvm = error.what();
+    return false;
+  }
+}
 
 Story live(const Store& store, const RoundSettings& settings, const RoundFiles& files,
            const std::atomic<bool>& interrupted) {
@@ -44,13 +56,18 @@ Story live(const Store& store, const RoundSettings& settings, const RoundFiles& 
   const auto servers = store.open({.folder = files.folder.string(),
                                    .open_folder = props.path().string(),
                                    .ways = &props.detours()});
+  Story story;
+  story.jvm = settings.jvm > 0 && has_jvm(*servers, story) ? settings.jvm : 0;
   Crew crew{{.files = files,
              .libraries = props.path(),
              .url = servers->url(),
              .ports = servers->ports(),
              .size = settings.contenders,
-             .seed = settings.seed}};
-  Story story;
+             .seed = settings.seed,
+             .jvm = story.jvm,
+             .jvm_command = [&](const JvmContender& contender) {
+               return servers->jvm_command(contender);
+             }}};
   story.begin = raw_now();
   Driver driver{{crew, *servers, props.clocks()},
                 store.faults,
@@ -80,6 +97,9 @@ Evidence read_evidence(const RoundFiles& files, const Story& story, std::size_t 
   Evidence evidence{.mutex = mutexes.at(mutex)};
   for (const auto& which : story.incarnations) {
     const auto file = files.record(which, mutex);
+    if (which.jvm && mutex != 0) {
+      continue;
+    }
     if (which.killed && !fs::exists(file)) {
       continue;  // before it began to write
     }
@@ -118,6 +138,12 @@ void add(StoreResult& result, const Evidence& evidence, const Excuses& excuses,
   result.updates += static_cast<std::int64_t>(findings.updates);
   result.refused += static_cast<std::int64_t>(findings.refused);
   result.lost += static_cast<std::int64_t>(findings.lost);
+  result.jvm_ownerships += static_cast<std::int64_t>(findings.jvm_ownerships);
+  result.beliefs += static_cast<std::int64_t>(findings.beliefs.size());
+  for (const auto& belief : findings.beliefs) {
+    result.longest_belief =
+        std::max(result.longest_belief, belief.length / nanoseconds_per_millisecond + 1);
+  }
   for (const auto& overlap : findings.overlaps) {
     const auto length = overlap.length / nanoseconds_per_millisecond + 1;
     result.longest_overlap = std::max(result.longest_overlap, length);
@@ -153,12 +179,24 @@ void add_waits(StoreResult& result, const Store& store, const Story& story,
                const std::vector<Evidence>& evidence) {
   std::map<std::string, Waits> kinds;
   std::vector<std::vector<Ownership>> ownerships;
+  std::vector<Period> locks;
   for (const auto& one : evidence) {
+    for (const auto& record : one.records) {
+      locks.insert(locks.end(), record.locks.begin(), record.locks.end());
+    }
     ownerships.push_back(ownerships_of(one.records));
     result.longest_gap =
         std::max(result.longest_gap, longest_gap(ownerships.back()) / nanoseconds_per_millisecond);
   }
-  for (const auto& fault : story.faults) {
+  for (auto fault : story.faults) {
+    // A contender of the JVM library that is hit within a transaction has the row that all others
+    // wait for, as docs/guarantees.md says.
+    for (const auto& lock : locks) {
+      fault.holds_up_all |= lock.begin <= fault.end && lock.end >= fault.begin;
+      if (lock.begin <= fault.counts_from && fault.counts_from < lock.end) {
+        fault.counts_from = lock.end;
+      }
+    }
     std::int64_t after = 0;
     std::int64_t during = 0;
     for (const auto& of_mutex : ownerships) {
@@ -228,6 +266,10 @@ StoreResult run_round(const Store& store, const RoundSettings& settings,
   result.faults = static_cast<std::int64_t>(story.faults.size());
   result.problems = story.problems;
   result.interrupted = interrupted.load() ? 1 : 0;
+  result.jvm = story.jvm;
+  if (!story.without_jvm.empty()) {
+    result.notes += fmt::format(" Without contenders of the JVM library: {}.", story.without_jvm);
+  }
   if (result.faults == 0 && result.interrupted == 0) {
     result.problems.emplace_back("there was no fault");
   }
@@ -236,10 +278,19 @@ StoreResult run_round(const Store& store, const RoundSettings& settings,
     evidence.push_back(read_evidence(files, story, mutex, result.problems));
     add(result, evidence.back(), excuses_of(store, story.faults), story.begin);
   }
+  // They ask seldom: a short round may end before one has got the mutex.
+  constexpr std::int64_t long_enough = 60;
+  if (result.jvm > 0 && result.jvm_ownerships == 0 && result.seconds >= long_enough) {
+    result.problems.emplace_back("no contender of the JVM library has ever owned the mutex");
+  }
   add_waits(result, store, story, evidence);
-  std::ofstream{files.folder / "timeline.html"} << timeline_page(
-      {.title = store.name, .begin = story.begin, .end = story.end, .lanes = settings.contenders},
-      evidence, story.faults);
+  std::ofstream{files.folder / "timeline.html"}
+      << timeline_page({.title = store.name,
+                        .begin = story.begin,
+                        .end = story.end,
+                        .lanes = settings.contenders + story.jvm,
+                        .jvm = story.jvm},
+                       evidence, story.faults);
   return result;
 }
 

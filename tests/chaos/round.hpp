@@ -14,6 +14,7 @@ struct RoundSettings {
   std::chrono::seconds length{20};
   std::uint64_t seed = 1;
   int contenders = 5;
+  int jvm = 2;  ///< contenders of the JVM library beside them, where that has the store
   std::filesystem::path folder;  ///< gets the records; is made, and must be empty
 };
 

@@ -15,7 +15,8 @@ namespace simba::chaos {
 /// by a scheduler, which nobody gives up by itself.
 inline constexpr std::array<const char*, 2> mutexes{"chaos-lock", "chaos-work"};
 
-inline constexpr std::size_t most_contenders = 16;
+inline constexpr std::size_t most_contenders = 20;
+inline constexpr std::size_t most_jvm_contenders = 4;  ///< of them
 
 /// What contenders tell while they run.
 struct Status {
@@ -25,6 +26,11 @@ struct Status {
 
   // NOLINTNEXTLINE(*-avoid-c-arrays): zero in a new file
   Sight sights[most_contenders][mutexes.size()];
+
+  /// Where a sight of the first mutex is in the file, for programs in other languages.
+  static constexpr std::size_t offset_of_first(int lane) {
+    return static_cast<std::size_t>(lane) * mutexes.size() * sizeof(Sight);
+  }
 };
 
 /// Which of the processes of a round: its place, and how often that was filled before.
@@ -32,8 +38,13 @@ struct Incarnation {
   int lane = 0;
   int life = 0;
   bool killed = false;  ///< by the driver
+  bool jvm = false;     ///< it behaves like a contender of the JVM library
 
-  std::string name() const { return fmt::format("c{}.{}", lane, life); }
+  std::string name() const { return fmt::format("{}.{}", lane_name(lane, jvm), life); }
+
+  static std::string lane_name(int lane, bool jvm) {
+    return fmt::format("{}{}", jvm ? 'j' : 'c', lane);
+  }
 };
 
 /// Where the files of a round are.

@@ -35,8 +35,9 @@ void start(Round& round, const CommandLine& line) {
   round.process = std::make_unique<support::ChildProcess>(
       std::vector<std::string>{support::own_program().string(), "round", round.store,
                                std::to_string(line.length.count()), std::to_string(line.seed),
-                               std::to_string(line.contenders), round.folder.string(),
-                               result_file(round.folder).string(), line.unsafe ? "unsafe" : "safe"},
+                               std::to_string(line.contenders), std::to_string(line.jvm),
+                               round.folder.string(), result_file(round.folder).string(),
+                               line.unsafe ? "unsafe" : "safe"},
       support::ChildProcess::Variables{});
 }
 

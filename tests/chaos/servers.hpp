@@ -37,6 +37,28 @@ struct Stage {
   DetourTable* ways = nullptr;  ///< of all their connections; empty at first
 };
 
+/// A process that contends for the first mutex as the JVM library does, and no safer: it counts no
+/// time. It acquires, holds and gives back until SIGTERM or the end of the process that started it.
+struct JvmContender {
+  std::string id{};
+  std::string record{};   ///< the file for its lines, see record.hpp
+  std::string status{};   ///< the file of Status, of which eight bytes are its own
+  std::size_t sight = 0;  ///< where they begin
+  std::uint64_t seed = 0;
+};
+
+/// What the command line of each such process ends with, before what its store adds: record,
+/// status, sight, seed, mutex, id, ttl, transition, and by how many ppm clocks may differ in rate.
+std::vector<std::string> jvm_words(const JvmContender& contender);
+
+/// On Redis: at one of these ports; by sentinels where there is a name of the master, else at nodes
+/// of a cluster, whose referrals are followed, or at a single server. Throws as
+/// `Servers::jvm_command`.
+std::vector<std::string> jvm_redis_command(const JvmContender& contender,
+                                           const std::vector<std::uint16_t>& ports,
+                                           const std::string& master_name,
+                                           const std::string& password);
+
 /// The servers of a store, set so that what they have confirmed survives their end.
 ///
 /// Threads: used by one thread at a time.
@@ -63,6 +85,13 @@ class Servers {
   /// The ways between the one with this role and other servers of the group that it needs. Empty:
   /// there are none.
   virtual std::vector<support::FaultProxy*> ways_to(std::string_view /*role*/) { return {}; }
+
+  /// The command line of a contender of the JVM library. Empty: that library does not have the
+  /// store, or not under everything that is done to it here. Throws std::runtime_error where its
+  /// stand-in cannot be run on this machine.
+  virtual std::vector<std::string> jvm_command(const JvmContender& /*contender*/) const {
+    return {};
+  }
 
   /// Something that a group does by itself, see the table of stores.
   virtual void act() {}

@@ -122,7 +122,9 @@ Store redis_sentinel(const LeaseTimes& times) {
       "wait-replicas=1 of 1: without its replica nobody acquires or renews, so a fault of the "
       "master ends when the old one has come back as a replica. Two owners are documented as "
       "possible at a fail-over: they fail the run unless another server became master shortly "
-      "before, and where they last longer than a lease or have the same token. The "
+      "before, and where they last longer than a lease (unless one is of the JVM library, which "
+      "does "
+      "not wait for replicas) or have the same token. The "
       "clock is not stepped: sentinels notice "
       "and do nothing for half a minute.";
   return store;
@@ -142,7 +144,9 @@ Store redis_cluster(const LeaseTimes& times) {
   store.faults.push_back(server_wall_clock_set_back(times.lease()));
   store.notes =
       "Three masters without replicas, so nothing is forgotten and two owners are not tolerated; "
-      "the mutexes of a node that is down wait for it. The servers' clock is not set forward.";
+      "the mutexes of a node that is down wait for it. The servers' clock is not set forward. No "
+      "contenders of the JVM library: docs/guarantees.md says that they are not excluded while a "
+      "slot moves.";
   return store;
 }
 
@@ -160,7 +164,9 @@ Store redis_cluster_replicas(const LeaseTimes& times) {
       "wait-replicas=1 of 1: without its replica nobody acquires or renews, so a fault of the "
       "master ends when the old one has come back as a replica. Two owners are documented as "
       "possible at a fail-over: they fail the run unless another server became master shortly "
-      "before, and where they last longer than a lease or have the same token.";
+      "before, and where they last longer than a lease (unless one is of the JVM library, which "
+      "does "
+      "not wait for replicas) or have the same token.";
   return store;
 }
 

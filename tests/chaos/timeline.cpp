@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include "chaos/round_files.hpp"
+
 namespace simba::chaos {
 
 namespace {
@@ -162,7 +164,10 @@ class Strip {
       text_ += fmt::format(
           "<line class=\"rule\" x1=\"0\" x2=\"{}\" y1=\"{:.1f}\" y2=\"{:.1f}\"/>"
           "<text x=\"2\" y=\"{:.1f}\">{}</text>\n",
-          width, y, y, y + 20, lane == settings_.lanes ? "servers" : fmt::format("c{}", lane));
+          width, y, y, y + 20,
+          lane == settings_.lanes
+              ? "servers"
+              : Incarnation::lane_name(lane, lane >= settings_.lanes - settings_.jvm));
     }
   }
 
@@ -173,7 +178,9 @@ class Strip {
 };
 
 std::string legend(const std::vector<Evidence>& evidence) {
-  std::string text = "<p>A lane for each contender's process.";
+  std::string text =
+      "<p>A lane for each contender's process; those of the JVM library, which begin with j, while "
+      "the server has granted them the mutex.";
   for (std::size_t i = 0; i < evidence.size(); ++i) {
     text +=
         fmt::format("<span class=\"key\" style=\"background:var(--owner{})\"></span>owner of {}", i,

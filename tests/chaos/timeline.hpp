@@ -14,6 +14,7 @@ struct TimelineSettings {
   std::int64_t begin = 0;  ///< nanoseconds of CLOCK_MONOTONIC
   std::int64_t end = 0;
   int lanes = 0;  ///< contenders
+  int jvm = 0;    ///< of them, the last ones: of the JVM library
 };
 
 /// A page that shows who owned each mutex when, and what was done to whom. It needs nothing else.

@@ -4,6 +4,7 @@
 
 #include "chaos/node_ways.hpp"
 #include "chaos/servers.hpp"
+#include "support/curator_contender.hpp"
 #include "support/patience.hpp"
 #include "support/zookeeper_servers.hpp"
 
@@ -21,10 +22,26 @@ std::string zookeeper_url(const support::Location& location) {
                      times.drift_ppm);
 }
 
+/// The real thing: Curator's LeaderLatch, as the JVM library uses it.
+std::vector<std::string> curator_command(const JvmContender& contender,
+                                         const support::Location& location) {
+  if (const auto why = support::CuratorContender::missing(); !why.empty()) {
+    throw std::runtime_error{why};
+  }
+  auto words = support::curator_program("JvmOnZooKeeper");
+  const auto common = jvm_words(contender);
+  words.insert(words.end(), common.begin(), common.end());
+  words.push_back(support::connect_string(location));
+  return words;
+}
+
 class ZooKeeperAlone final : public Servers {
  public:
   std::string url() const override { return zookeeper_url(server_.location()); }
   std::vector<std::uint16_t> ports() const override { return {server_.port()}; }
+  std::vector<std::string> jvm_command(const JvmContender& contender) const override {
+    return curator_command(contender, server_.location());
+  }
   support::Server& with_role(std::string_view /*role*/) override { return server_; }
 
  private:
@@ -62,6 +79,9 @@ class ZooKeeperGroup final : public Servers {
 
   std::string url() const override { return zookeeper_url(servers_.location()); }
   std::vector<std::uint16_t> ports() const override { return servers_.location().ports; }
+  std::vector<std::string> jvm_command(const JvmContender& contender) const override {
+    return curator_command(contender, servers_.location());
+  }
 
   support::Server& with_role(std::string_view role) override {
     const auto leader = servers_.leader();
