@@ -29,6 +29,14 @@ config::Configuration configuration_of(const CommonOptions& options,
   return configuration;
 }
 
+Passwords passwords_of(const CommonOptions& options, const config::Configuration& configuration) {
+  Passwords passwords{.shared = options.share_passwords};
+  for (const auto& value : configuration.values()) {
+    if (!value.variable.empty()) passwords.variables.push_back(value.variable);
+  }
+  return passwords;
+}
+
 }  // namespace
 
 Store::Store(const CommonOptions& options, Output& output, Talk talk,
@@ -44,6 +52,7 @@ Store::Store(const CommonOptions& options, Output& output, Talk talk,
 Store::Store(const CommonOptions& options, Output& output, Talk talk,
              const config::Configuration& configuration)
     : plan_{configuration.plan()},
+      passwords_{passwords_of(options, configuration)},
       runtime_{make_command_runtime(options.verbosity,
                                     talk == Talk::warnings ? LogLevel::warn : LogLevel::error)},
       factory_{configuration.make_factory(runtime_)} {

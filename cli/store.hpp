@@ -3,6 +3,7 @@
 #include <chrono>
 #include <memory>
 
+#include "cli/child/child.hpp"
 #include "cli/common_options.hpp"
 #include "cli/output/output.hpp"
 #include "simba/config/configuration.hpp"
@@ -29,11 +30,15 @@ class Store {
   const engine::ContentionPlan& plan() const noexcept { return plan_; }
   const std::shared_ptr<Logger>& log() const noexcept { return runtime_->log; }
 
+  /// Which passwords the programs that we start get.
+  const Passwords& passwords() const noexcept { return passwords_; }
+
  private:
   Store(const CommonOptions& options, Output& output, Talk talk,
         const config::Configuration& configuration);
 
   const engine::ContentionPlan plan_;
+  const Passwords passwords_;
   const std::shared_ptr<const Runtime> runtime_;
   const std::unique_ptr<MutexServiceFactory> factory_;
 };

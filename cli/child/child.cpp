@@ -62,7 +62,7 @@ std::string without_password(std::string_view url) {
 
 /// Our environment with some variables replaced.
 std::vector<std::string> environment_with(
-    const std::vector<std::pair<std::string, std::string>>& variables, bool with_passwords) {
+    const std::vector<std::pair<std::string, std::string>>& variables, const Passwords& passwords) {
   std::vector<std::string> lines;
   for (char** line = environ; *line != nullptr; ++line) {
     const std::string_view text = *line;
@@ -70,7 +70,10 @@ std::vector<std::string> environment_with(
     const bool replaced = std::any_of(variables.begin(), variables.end(),
                                       [&](const auto& pair) { return pair.first == name; });
     if (replaced) continue;
-    const bool ours = !with_passwords && name.starts_with("SIMBA_") && name.size() < text.size();
+    const auto& secrets = passwords.variables;
+    const bool secret = std::find(secrets.begin(), secrets.end(), name) != secrets.end();
+    if (secret && !passwords.shared) continue;
+    const bool ours = !passwords.shared && name.starts_with("SIMBA_") && name.size() < text.size();
     if (ours && name.ends_with("_PASSWORD")) continue;
     if (ours && (name == "SIMBA_BACKEND" || name.ends_with("_URL"))) {
       lines.push_back(fmt::format("{}={}", name, without_password(text.substr(name.size() + 1))));
@@ -151,7 +154,7 @@ Child::Child(const Program& program, LocalTime lease_end, std::chrono::nanosecon
       waits_{program.release_hook.has_value()} {
   // Everything that the guardian needs is made here: after the fork it has system calls only.
   auto words = program.words;
-  auto lines = environment_with(program.variables, program.gets_passwords);
+  auto lines = environment_with(program.variables, program.passwords);
   const auto argv = pointers_to(words);
   const auto envp = pointers_to(lines);
   auto lost_variables = program.variables;
@@ -166,7 +169,7 @@ Child::Child(const Program& program, LocalTime lease_end, std::chrono::nanosecon
                          .failed = program.release_hook->failed.c_str(),
                          .killed = program.release_hook->killed.c_str()};
   }
-  auto lost_lines = environment_with(lost_variables, program.gets_passwords);
+  auto lost_lines = environment_with(lost_variables, program.passwords);
   const auto lost_envp = pointers_to(lost_lines);
   release_hook_plan.lost_envp = lost_envp.data();
   const Descriptor input{

@@ -24,13 +24,19 @@ struct ReleaseHook {
   std::string killed{};
 };
 
+/// Which passwords of our environment a program gets.
+struct Passwords {
+  bool shared = false;  ///< all; else none of SIMBA_*_PASSWORD, SIMBA_BACKEND and SIMBA_*_URL
+  std::vector<std::string> variables{};  ///< that have one besides: kept from it, too
+};
+
 /// A program to run while a mutex is held.
 struct Program {
   enum class Input { ours, none };
 
   std::vector<std::string> words{};  ///< the program, searched in PATH, and its arguments
   std::vector<std::pair<std::string, std::string>> variables{};  ///< besides our environment
-  bool gets_passwords = false;  ///< those in SIMBA_*_PASSWORD, SIMBA_BACKEND and SIMBA_*_URL
+  Passwords passwords{};
   Input input = Input::ours;
   int terminal = -1;                          ///< to hand to it; -1: none
   sigset_t mask{};                            ///< its signal mask

@@ -58,6 +58,7 @@ class Leader final : public AbstractMutexContender {
       : AbstractMutexContender{invocation.options.need_mutex(), invocation.options.contender_id(),
                                store.log()},
         invocation_{invocation},
+        passwords_{store.passwords()},
         mask_{signals.original_mask()},
         plan_{store.plan()},
         hooks_{std::move(hooks)},
@@ -137,7 +138,7 @@ class Leader final : public AbstractMutexContender {
   Program program(const std::string& hook, std::string_view event) const {
     Program program{.words = {"sh", "-c", hook},
                     .variables = variables_of(*service_),
-                    .gets_passwords = invocation_.options.share_passwords,
+                    .passwords = passwords_,
                     .input = Program::Input::none,
                     .mask = mask_,
                     .ignores_pipe = invocation_.ignores_pipe,
@@ -258,6 +259,7 @@ class Leader final : public AbstractMutexContender {
   }
 
   const Invocation& invocation_;
+  const Passwords passwords_;
   const sigset_t mask_;
   const engine::ContentionPlan plan_;
   const Hooks hooks_;

@@ -271,16 +271,16 @@ enum class OnLoss { terminate, proceed };
 class Run {
  public:
   Run(const Invocation& invocation, RunContender& contender, MutexContendService& service,
-      Signals& signals, const engine::ContentionPlan& plan, OnLoss on_loss, Output& output)
+      Signals& signals, const Store& store, OnLoss on_loss, Output& output)
       : contender_{contender},
         service_{service},
         signals_{signals},
-        kill_after_{kill_after(plan)},
+        kill_after_{kill_after(store.plan())},
         on_loss_{on_loss},
         output_{output},
         keeper_{service},
         lost_{service.lost()},
-        child_{program(invocation), permitted_until(), kill_after_} {}
+        child_{program(invocation, store.passwords()), permitted_until(), kill_after_} {}
 
   ~Run() { terminal_.take_back(child_.group()); }
   Run(const Run&) = delete;
@@ -325,10 +325,10 @@ class Run {
   }
 
  private:
-  Program program(const Invocation& invocation) const {
+  Program program(const Invocation& invocation, const Passwords& passwords) const {
     return {.words = invocation.words,
             .variables = variables_of(service_),
-            .gets_passwords = invocation.options.share_passwords,
+            .passwords = passwords,
             .input = Program::Input::ours,
             .terminal = terminal_.to_hand_over(),
             .mask = signals_.original_mask(),
@@ -499,7 +499,7 @@ Examples:
     } const closing{contender, service};
     if (const auto code = wait_for_mutex(contender, signals, patience, output)) return *code;
     const auto on_loss = on_loss_ == "continue" ? OnLoss::proceed : OnLoss::terminate;
-    return Run{invocation, contender, service, signals, store.plan(), on_loss, output}.until_end();
+    return Run{invocation, contender, service, signals, store, on_loss, output}.until_end();
   }
 
   std::optional<std::string> timeout_;

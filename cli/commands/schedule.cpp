@@ -28,14 +28,15 @@ using namespace std::chrono_literals;
 /// Runs CMD for the scheduler, and says what came of it.
 class Worker {
  public:
-  Worker(const Invocation& invocation, const Signals& signals, const engine::ContentionPlan& plan,
+  Worker(const Invocation& invocation, const Signals& signals, const Store& store,
          std::chrono::milliseconds drain, Output& output)
       : invocation_{invocation},
+        passwords_{store.passwords()},
         mask_{signals.original_mask()},
         manager_{signals.manager()},
-        kill_after_{kill_after(plan)},
+        kill_after_{kill_after(store.plan())},
         drain_{drain},
-        withheld_{plan},
+        withheld_{store.plan()},
         output_{output} {}
 
   /// The end of the command begins: CMD gets time to tidy up.
@@ -54,7 +55,7 @@ class Worker {
     try {
       const auto end = run_supervised({.words = invocation_.words,
                                        .variables = variables_of(service),
-                                       .gets_passwords = invocation_.options.share_passwords,
+                                       .passwords = passwords_,
                                        .input = Program::Input::none,
                                        .mask = mask_,
                                        .ignores_pipe = invocation_.ignores_pipe,
@@ -134,6 +135,7 @@ class Worker {
   }
 
   const Invocation& invocation_;
+  const Passwords passwords_;
   const sigset_t mask_;
   const pid_t manager_;
   const std::chrono::milliseconds kill_after_;
@@ -197,7 +199,7 @@ Examples:
     Signals signals{Signals::Orphans::reaped};  // before any thread
     const Store store{invocation.options, output, Store::Talk::warnings, drain + time_to_kill};
     LongRunning life;
-    Worker worker{invocation, signals, store.plan(), drain, output};
+    Worker worker{invocation, signals, store, drain, output};
     const Scheduler* self = nullptr;
     Scheduler scheduler{
         mutex,
