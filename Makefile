@@ -3,13 +3,13 @@
 .NOTPARALLEL:
 .DEFAULT_GOAL := help
 # Most tests wait more than they compute; those that compute say so (PROCESSORS, nice).
-TEST_JOBS ?= $(shell expr 3 \* $$(nproc))
-# What the sanitizers run; SANITIZED= runs all.
-SANITIZED_JOBS ?= $(TEST_JOBS)
+TEST_JOBS ?= $(shell expr 4 \* $$(nproc))
+# What the sanitizers run; SANITIZED= runs all. It computes more.
+SANITIZED_JOBS ?= $(shell expr 3 \* $$(nproc))
 SANITIZED ?= -L 'unit|contract|sim|chaos'
 
 .PHONY: help setup servers build run test check lint format asan tsan coverage fuzz sim chaos soak \
-  reliability bench compat matrix platforms clean
+  reliability bench compat interop matrix platforms clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' Makefile
@@ -32,8 +32,7 @@ test: servers build ## Run all tests, among them 1,000 hours of simulation
 
 check: setup ## Before each commit: unit tests, contract on memory and SQLite, lint of changes
 	@scripts/build.sh dev --target simba-unit-tests --target simba-contract-tests
-	@scripts/test.sh --preset dev --parallel $(TEST_JOBS) -L unit
-	@scripts/test.sh --preset dev --parallel $(TEST_JOBS) -R '^(Memory|Sqlite)Contract'
+	@scripts/test.sh --preset dev --parallel $(TEST_JOBS) -L '^(unit|check)$$'
 	@scripts/setup.sh lint
 	@scripts/lint.sh changed
 
@@ -87,8 +86,12 @@ compat: servers build ## Fetch MySQL 5.7 and 9.7, where that can be done, and ru
 	@scripts/fetch-server.sh sid/mysql
 	@scripts/test.sh --preset dev --parallel $(TEST_JOBS) -R 'MySql57|MySql97'
 
-matrix: servers build ## Run contract, tests and chaos on servers of several releases (hours)
-	@scripts/matrix.sh
+interop: servers ## Share mutexes with the JVM library, Curator and kazoo, as far as they can be had
+	@scripts/build.sh dev --target simba-interop-contender --target simba-test-server
+	@scripts/interop.sh
+
+matrix: servers build ## Contract, tests and chaos on servers of several releases, or of ROWS (hours)
+	@scripts/matrix.sh $(ROWS)
 
 platforms: ## Run "make run" and "make test" on bare Debian 12 and 13, and print a table (hours)
 	@scripts/platforms.sh

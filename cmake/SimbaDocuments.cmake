@@ -16,9 +16,11 @@ endfunction()
 
 simba_add_document_test(EveryCppSnippetCompiles snippets --compiler "${CMAKE_CXX_COMPILER}"
   --include "${PROJECT_SOURCE_DIR}/include" --work "${PROJECT_BINARY_DIR}/document-snippets")
+set_tests_properties(Documents.EveryCppSnippetCompiles PROPERTIES RESOURCE_LOCK compiler PROCESSORS 2)
 simba_add_document_test(EveryLinkLeadsSomewhere links)
 simba_add_document_test(EveryTestNamedExists tests)
 simba_add_document_test(EveryFileAndClassExists names)
+simba_add_document_test(ReleaseIsNamedEverywhere release)
 if(TARGET simba-command)
   simba_add_document_test(NameOnlyWhatTheCommandHas command --simba "$<TARGET_FILE:simba-command>")
 endif()

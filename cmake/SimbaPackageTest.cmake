@@ -40,7 +40,10 @@ function(simba_add_package_test name)
       -D "command=$<$<TARGET_EXISTS:simba-command>:$<TARGET_FILE:simba-command>>"
       -D "CMAKE_CTEST_COMMAND=${CMAKE_CTEST_COMMAND}" -D "CMAKE_CPACK_COMMAND=${CMAKE_CPACK_COMMAND}"
       -P "${PROJECT_SOURCE_DIR}/cmake/PackageTest.cmake")
-  set_tests_properties(package.${name} PROPERTIES TIMEOUT 300 LABELS package)
+  # Each keeps all processors busy by itself: one at a time.
+  set_tests_properties(package.${name} PROPERTIES TIMEOUT 300 LABELS package
+    RESOURCE_LOCK compiler PROCESSORS 2 COST 95)
+  set_property(GLOBAL APPEND PROPERTY SIMBA_COMPUTING_TESTS package.${name})
 endfunction()
 
 simba_add_package_test(an_installed_simba_can_be_found_and_used)

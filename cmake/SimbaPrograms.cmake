@@ -1,7 +1,8 @@
 # simba_add_programs(DIR bench PREFIX simba-bench- [LINK ...] [INCLUDE ...] [REQUIRES ...]) makes one
 # program of each .cpp file in DIR, named PREFIX and the file's stem with "-" for "_":
 # locker_bench.cpp becomes simba-bench-locker. A folder in DIR with a main.cpp becomes one, too, of
-# all its files. The target simba-<DIR> builds all of them.
+# all its files. The target simba-<DIR>, with "-" for "/",
+# builds all of them.
 function(simba_add_programs)
   cmake_parse_arguments(PARSE_ARGV 0 arg "" "DIR;PREFIX" "LINK;INCLUDE;REQUIRES")
   foreach(condition IN LISTS arg_REQUIRES)
@@ -10,7 +11,8 @@ function(simba_add_programs)
       return()
     endif()
   endforeach()
-  add_custom_target(simba-${arg_DIR})
+  string(REPLACE "/" "-" all "simba-${arg_DIR}")
+  add_custom_target(${all})
   file(GLOB sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/${arg_DIR}/*.cpp"
     "${PROJECT_SOURCE_DIR}/${arg_DIR}/*/main.cpp")
   foreach(source IN LISTS sources)
@@ -27,18 +29,18 @@ function(simba_add_programs)
     simba_compile_options(${target})
     target_link_libraries(${target} PRIVATE simba::simba Threads::Threads ${arg_LINK})
     target_include_directories(${target} PRIVATE ${arg_INCLUDE})
-    add_dependencies(simba-${arg_DIR} ${target})
+    add_dependencies(${all} ${target})
   endforeach()
 endfunction()
 
-# simba_add_example_libraries() makes a library of each folder in examples/ that has no main.cpp: code
+# simba_add_example_libraries() makes a library of each folder in examples/, but for classic, that has no main.cpp: code
 # to copy that is more than one file, such as a store of one's own. Our contract tests link them all; their names are
 # in the global property SIMBA_EXAMPLE_LIBRARIES.
 function(simba_add_example_libraries)
   file(GLOB sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/examples/*/*.cpp")
   foreach(source IN LISTS sources)
     cmake_path(GET source PARENT_PATH folder)
-    if(EXISTS "${folder}/main.cpp")
+    if(EXISTS "${folder}/main.cpp" OR folder STREQUAL "${PROJECT_SOURCE_DIR}/examples/classic")
       continue()
     endif()
     cmake_path(GET folder FILENAME name)

@@ -23,6 +23,7 @@ if(CMAKE_BUILD_TYPE STREQUAL "RelWithDebInfo")
     add_test(NAME Simulation.LongRun${part}
       COMMAND nice -n 10 $<TARGET_FILE:simba-sim> --hours 125 --first-seed ${first_seed})
     set_tests_properties(Simulation.LongRun${part} PROPERTIES
-      LABELS sim TIMEOUT 600 RESOURCE_LOCK simulation COST 100)
+      LABELS sim TIMEOUT 1800 RESOURCE_LOCK simulation COST 100)
+    set_property(GLOBAL APPEND PROPERTY SIMBA_COMPUTING_TESTS Simulation.LongRun${part})
   endforeach()
 endif()

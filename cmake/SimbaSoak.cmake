@@ -3,10 +3,9 @@
 include(SimbaProcessors)
 
 file(GLOB soak_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tests/soak/*.cpp")
+file(GLOB soak_tests CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tests/soak/*_test.cpp")
 set(soak_main "${PROJECT_SOURCE_DIR}/tests/soak/main.cpp")
-set(soak_tests "${PROJECT_SOURCE_DIR}/tests/soak/soak_rules_test.cpp")
-set(soak_program_test "${PROJECT_SOURCE_DIR}/tests/soak/program_test.cpp")
-list(REMOVE_ITEM soak_sources "${soak_main}" "${soak_tests}" "${soak_program_test}")
+list(REMOVE_ITEM soak_sources "${soak_main}" ${soak_tests})
 
 add_library(simba_soak STATIC ${soak_sources})
 simba_compile_options(simba_soak)
@@ -17,16 +16,11 @@ add_executable(simba-soak "${soak_main}")
 simba_compile_options(simba-soak)
 target_link_libraries(simba-soak PRIVATE simba_soak)
 
-simba_add_test_program(simba-soak-rules-test BY_SUITE LABEL soak TIMEOUT 60 SOURCES "${soak_tests}")
-target_link_libraries(simba-soak-rules-test PRIVATE simba_soak)
-
-simba_add_test_program(simba-soak-program-test LABEL soak TIMEOUT 300
-  SOURCES "${soak_program_test}")
-target_link_libraries(simba-soak-program-test PRIVATE simba_soak)
-target_compile_definitions(simba-soak-program-test PRIVATE
-  SIMBA_SOAK_PROGRAM="$<TARGET_FILE:simba-soak>")
-add_dependencies(simba-soak-program-test simba-soak)
-simba_use_processors(simba-soak-program-test 2)
+simba_add_test_program(simba-soak-test BY_SUITE LABEL soak TIMEOUT 300 SOURCES ${soak_tests})
+target_link_libraries(simba-soak-test PRIVATE simba_soak)
+target_compile_definitions(simba-soak-test PRIVATE SIMBA_SOAK_PROGRAM="$<TARGET_FILE:simba-soak>")
+add_dependencies(simba-soak-test simba-soak)
+simba_use_processors(simba-soak-test 2)
 
 foreach(product IN ITEMS redis:Redis mariadb:MariaDb)
   string(REGEX MATCH "^([a-z]+):(.+)$" ignored "${product}")

@@ -47,14 +47,17 @@ endif()
 set(curator_recipes /usr/share/java/curator-recipes.jar)
 find_program(SIMBA_JAVA java)
 mark_as_advanced(SIMBA_JAVA)
-if(SIMBA_JAVA AND EXISTS "${curator_recipes}")
-  set(source "${PROJECT_SOURCE_DIR}/tests/support/CuratorContender.java")
+if(NOT TARGET simba::zookeeper)
+  # Nothing to be beside.
+elseif(SIMBA_JAVA AND EXISTS "${curator_recipes}")
+  set(sources "${PROJECT_SOURCE_DIR}/tests/support/CuratorContender.java"
+    "${PROJECT_SOURCE_DIR}/tests/chaos/JvmOnZooKeeper.java")
   set(classes "${PROJECT_BINARY_DIR}/test-classes")
-  add_custom_command(OUTPUT "${classes}/CuratorContender.class"
+  add_custom_command(OUTPUT "${classes}/CuratorContender.class" "${classes}/JvmOnZooKeeper.class"
     COMMAND "${SIMBA_JAVA}" -Xshare:auto -XX:TieredStopAtLevel=1 -XX:-UsePerfData
       -m jdk.compiler/com.sun.tools.javac.Main -Xlint:all,-classfile,-path -Werror
-      -d "${classes}" -cp "${curator_recipes}" "${source}"
-    DEPENDS "${source}" "${curator_recipes}"
+      -d "${classes}" -cp "${curator_recipes}" ${sources}
+    DEPENDS ${sources} "${curator_recipes}"
     VERBATIM)
   add_custom_target(simba_test_classes DEPENDS "${classes}/CuratorContender.class")
   add_dependencies(simba_test_support simba_test_classes)
@@ -133,10 +136,10 @@ function(simba_test_options target)
 endfunction()
 
 # GoogleTest's headers are most of what a test takes to compile: they are compiled once.
-set(precompiled "${PROJECT_BINARY_DIR}/simba_test_headers.cpp")
-file(CONFIGURE OUTPUT "${precompiled}"
-  CONTENT "// Stands for the headers that all tests include.\nint main() {}\n")
-add_executable(simba_test_headers "${precompiled}")  # tests are programs, too: compiled alike
+set(empty_program "${PROJECT_BINARY_DIR}/simba_empty_program.cpp")
+file(CONFIGURE OUTPUT "${empty_program}"
+  CONTENT "// Stands for the headers that many programs include.\nint main() {}\n")
+add_executable(simba_test_headers "${empty_program}")  # tests are programs, too: compiled alike
 simba_test_options(simba_test_headers)
 set_target_properties(simba_test_headers PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}")
 target_link_libraries(simba_test_headers PRIVATE GTest::gmock)
@@ -146,7 +149,7 @@ target_precompile_headers(simba_test_headers PRIVATE <gmock/gmock.h> <gtest/gtes
 # BY_SUITE: ctest runs one process for each suite, not for each test. For quick tests that wait for
 # little: those of a suite run one after another.
 function(simba_add_test_program target)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "BY_SUITE;NO_TESTS" "LABEL;TIMEOUT" "SOURCES")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "BY_SUITE;NO_TESTS" "LABEL;TIMEOUT;COST" "SOURCES")
   add_executable(${target} ${arg_SOURCES})
   simba_test_options(${target})
   target_include_directories(${target} PRIVATE "${PROJECT_SOURCE_DIR}/src" "${PROJECT_SOURCE_DIR}/tests")
@@ -156,7 +159,7 @@ function(simba_add_test_program target)
   if(arg_NO_TESTS)
     return()
   elseif(arg_BY_SUITE)
-    simba_discover_suites(${target} LABEL ${arg_LABEL} TIMEOUT ${arg_TIMEOUT})
+    simba_discover_suites(${target} LABEL ${arg_LABEL} TIMEOUT ${arg_TIMEOUT} COST ${arg_COST})
   else()
     # PRE_TEST: a sanitized program runs only where ctest runs, which may need special settings.
     gtest_discover_tests(${target}
@@ -214,7 +217,8 @@ file(GLOB contract_tests CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tests/contract
 foreach(source IN LISTS contract_tests)
   cmake_path(GET source STEM stem)
   string(REPLACE "_" "-" stem "${stem}")
-  simba_add_test_program(simba-${stem} BY_SUITE LABEL contract TIMEOUT 300 SOURCES "${source}")
+  simba_add_test_program(simba-${stem} BY_SUITE LABEL contract TIMEOUT 300 COST 80
+    SOURCES "${source}")
   target_link_libraries(simba-${stem} PRIVATE ${example_libraries})
 endforeach()
 # The contract on the stores of ours. Each is one process for all of it: a minute of waiting, or
@@ -230,8 +234,12 @@ else()
 endif()
 simba_add_test_program(simba-contract-tests NO_TESTS SOURCES ${contract_sources})
 foreach(store IN LISTS contract_stores)
+  set(labels contract)
+  if(store MATCHES "^(memory|sqlite)$")
+    list(APPEND labels check)  # for "make check": they need no server
+  endif()
   simba_discover_suites(simba-contract-tests LIST simba-${store}-contract ARGS --store=${store}
-    LABEL contract TIMEOUT 900 COST 80)
+    LABEL "${labels}" TIMEOUT 900 COST 80)
   simba_use_servers(simba-${store}-contract)
 endforeach()
 
@@ -270,16 +278,10 @@ foreach(group IN LISTS groups)
   endif()
 endforeach()
 
-# How turns are shared depends on who gets a processor: nothing else runs meanwhile.
-set(file "${PROJECT_BINARY_DIR}/alone.cmake")
-file(CONFIGURE OUTPUT "${file}" @ONLY CONTENT [=[
-foreach(test IN LISTS simba-redis-test_TESTS)
-  if(test MATCHES "^RedisShares")
-    set_tests_properties("${test}" PROPERTIES RUN_SERIAL TRUE)
-  endif()
-endforeach()
-]=])
-set_property(DIRECTORY APPEND PROPERTY TEST_INCLUDE_FILES "${file}")
+# What "make interop" runs beside other libraries.
+add_executable(simba-interop-contender EXCLUDE_FROM_ALL "${PROJECT_SOURCE_DIR}/tests/interop/contender.cpp")
+simba_test_options(simba-interop-contender)
+target_link_libraries(simba-interop-contender PRIVATE simba_test_support simba::config fmt::fmt)
 
 # Our scripts, on small projects.
 function(simba_add_script_tests suite file)
@@ -309,3 +311,22 @@ if(SIMBA_PROCESS_TESTS)
 endif()
 
 include(SimbaChaos)
+
+# ---- What runs beside what -------------------------------------------------------------------
+get_property(computing GLOBAL PROPERTY SIMBA_COMPUTING_TESTS)
+# How turns are shared depends on who gets a processor: nothing else runs meanwhile. ctest starts first
+# what other tests depend on: so what computes for long is done beside tests that wait for servers.
+set(file "${PROJECT_BINARY_DIR}/alone.cmake")
+file(CONFIGURE OUTPUT "${file}" @ONLY CONTENT [=[
+foreach(test IN LISTS simba-redis-test_TESTS)
+  if(test MATCHES "^RedisShares")
+    set_tests_properties("${test}" PROPERTIES RUN_SERIAL TRUE DEPENDS "@computing@")
+  endif()
+endforeach()
+foreach(test IN LISTS simba-unit-tests_TESTS)
+  if(test MATCHES "(Redis|ZooKeeper)Rules$")
+    set_tests_properties("${test}" PROPERTIES PROCESSORS 2 COST 50)
+  endif()
+endforeach()
+]=])
+set_property(DIRECTORY APPEND PROPERTY TEST_INCLUDE_FILES "${file}")

@@ -38,7 +38,7 @@ cd "${1:-"$(dirname "$0")/.."}"
   function part_of(path,   pieces, n) {
     n = split(path, pieces, "/")
     if (pieces[1] == "src") return pieces[2]
-    if (pieces[1] == "include") return n > 3 ? pieces[3] : "core"
+    if (pieces[1] == "include") return n > 3 ? pieces[3] : pieces[3] == "version.hpp" ? "core" : "client"
     return pieces[1]
   }
 

@@ -2,7 +2,8 @@
 # Fetches servers of other Debian releases into build/servers/<suite>/<server>, for tests that compare
 # versions. Usage: scripts/fetch-server.sh <suite>/<server> ...
 # Example: scripts/fetch-server.sh trixie/postgresql sid/mysql
-# Servers: mariadb, mysql, postgresql, redis, valkey, zookeeper, as far as the suite has them.
+# Servers: mariadb, mysql, postgresql, redis, valkey, zookeeper, as far as the suite has them; and sqlite, which
+# is a library.
 # Does nothing, quickly, when they are there. Packages are unpacked, not installed: no root is needed
 # where users may make namespaces, and only /usr is of use. Where mmdebstrap is absent it says so and
 # succeeds: those tests are skipped then.
@@ -19,8 +20,9 @@ packages_of() {
     postgresql) echo postgresql,libc-bin,dash ;;
     redis) echo redis-server,redis-sentinel,libc-bin ;;
     valkey) echo valkey-server,valkey-sentinel,libc-bin ;;
+    sqlite) echo libsqlite3-0,libc6,libstdc++6 ;;
     zookeeper) echo libzookeeper-java,libslf4j-java ;;
-    *) die "no server '$1' (known: mariadb, mysql, postgresql, redis, valkey, zookeeper)" ;;
+    *) die "no server '$1' (known: mariadb, mysql, postgresql, redis, sqlite, valkey, zookeeper)" ;;
   esac
 }
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Runs every static check, all of them even when one fails. Usage: scripts/lint.sh [check ...]
-# Checks: words format includes headers tidy cppcheck   (default: all of these)
+# Checks: words format includes headers tidy cppcheck abi   (default: all of these)
 #         analyze: clang's static analyzer, which takes as long as the others together
 #         changed: format and tidy for the files that differ from the last commit
 set -uo pipefail
@@ -41,11 +41,11 @@ check_format() {
 check_includes() { scripts/check-includes.sh; }
 
 # Each public header compiles on its own, and shows its users none of the libraries behind it. (The
-# testkit is for tests, so there GoogleTest may be seen.)
+# testkit is for tests, so there GoogleTest may be seen; simba/asio.hpp is for users of Asio.)
 check_headers() {
   local leaks
   leaks=$(grep -rnE '#include +[<"](asio|spdlog|fmt|benchmark|gtest|gmock|sqlite3|libpq-fe|mysql|hiredis|openssl|zookeeper|yaml-cpp)[./]' include |
-    grep -vE '^include/simba/testkit/[^:]*:[0-9]+:#include <(gtest|gmock)/') &&
+    grep -vE '^include/simba/testkit/[^:]*:[0-9]+:#include <(gtest|gmock)/|^include/simba/asio\.hpp:') &&
     { printf 'lint: public headers must not include these:\n%s\n' "$leaks" >&2; return 1; }
   scripts/build.sh dev --target all_verify_interface_header_sets
 }
@@ -75,9 +75,11 @@ clang_tidy() {
   command -v "$tool" >/dev/null || tool=run-clang-tidy  # a release without version 16
   scripts/build.sh tidy --target help >/dev/null || return 1  # writes build/tidy/compile_commands.json
   # The database is written for GCC; clang does not know all of its flags. Names of one file hide
-  # those of another that is compiled together with it.
+  # those of another that is compiled together with it. Asio takes clang for one whose standard library
+  # has no coroutines.
   if "$tool" -quiet -j "$jobs" -p build/tidy -checks="$1" \
-    -extra-arg=-Wno-unknown-warning-option -extra-arg=-Wno-shadow "${2:-/build/tidy/CMakeFiles/.*/Unity/.*}" >"$log" 2>&1; then
+    -extra-arg=-Wno-unknown-warning-option -extra-arg=-Wno-shadow \
+    -extra-arg=-DASIO_HAS_CO_AWAIT=1 -extra-arg=-DASIO_HAS_STD_COROUTINE=1 "${2:-/build/tidy/CMakeFiles/.*/Unity/.*}" >"$log" 2>&1; then
     echo "clang-tidy: $(cat build/tidy/CMakeFiles/*/Unity/*.cxx | grep -c '^#include') files are clean"
   else
     # The log is in colour, names each command and counts suppressed warnings.
@@ -101,7 +103,38 @@ check_cppcheck() {
     -I include -I src --file-list=build/cppcheck-files.txt
 }
 
-[ $# -gt 0 ] || set -- words format includes headers tidy cppcheck
+# The shared libraries of this version take the place of those of the last tag of the same series
+# (docs/releasing.md), which is built once, in build/abi.
+check_abi() {
+  local tag old library
+  skip() { echo "lint: abi is skipped: $*"; }
+  tag=$(git describe --tags --abbrev=0 --match 'v[0-9]*' 2>/dev/null) || { skip "there is no tag yet"; return; }
+  if [[ $tag != v$(sed -En 's/.*string_view version = "([0-9]+\.[0-9]+)\..*/\1/p' include/simba/version.hpp).* ]]; then
+    skip "this is no version of the series of $tag"
+    return
+  fi
+  command -v abidiff >/dev/null || { skip "there is no abidiff (apt-get install abigail-tools)"; return; }
+  scripts/build.sh dev --target simba-shared >/dev/null || return 1
+  old=build/abi/$tag
+  if [ ! -f "$old/complete" ]; then
+    rm -rf "$old" && mkdir -p "$old" && git archive "$tag" | tar -x -C "$old" &&
+      (cd "$old" && scripts/build.sh dev --target simba-shared) >/dev/null && touch "$old/complete" || return 1
+  fi
+  local failed=0
+  for library in "$old"/build/dev/package-shared/lib/libsimba-*.so; do
+    compare_abi "$library" "build/dev/package-shared/lib/${library##*/}" "$old/include" || failed=1
+  done
+  return $failed
+}
+
+# Additions are no difference, nor is what no public header shows.
+# Usage: compare_abi <old library> <new library> <old headers>
+compare_abi() {
+  [ -f "$2" ] && abidiff --no-added-syms --headers-dir1 "$3" --headers-dir2 include "$1" "$2" >&2 ||
+    { echo "lint: ${2##*/} is no substitute for that of the last tag" >&2; return 1; }
+}
+
+[ $# -gt 0 ] || set -- words format includes headers tidy cppcheck abi
 mkdir -p build
 failed=()
 for check in "$@"; do

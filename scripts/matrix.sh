@@ -13,7 +13,8 @@ logs=build/matrix
 all=(bookworm/postgresql trixie/postgresql sid/postgresql
      bookworm/redis trixie/redis sid/redis trixie/valkey sid/valkey
      npm/mysql sid/mysql bookworm/mariadb trixie/mariadb
-     bookworm/zookeeper trixie/zookeeper sid/zookeeper)
+     bookworm/zookeeper trixie/zookeeper sid/zookeeper
+     bookworm/sqlite trixie/sqlite sid/sqlite)
 steps=(contract tests chaos)
 mkdir -p "$logs"
 here=$(. /etc/os-release && echo "${VERSION_CODENAME:-}")
@@ -27,6 +28,7 @@ select_tests() {
     */mariadb) contract='^MariaDbContract' tests='^MySql|/MariaDb' chaos=mariadb ;;
     */redis | */valkey)
       contract='^Redis(Tls|Cluster|Sentinel)?Contract' tests='^Redis' chaos='redis redis-sentinel redis-cluster' ;;
+    */sqlite) contract=sqlite tests=sqlite chaos= ;; # not by ctest
     */zookeeper) contract='^ZooKeeper(Ensemble)?Contract' tests='^ZooKeeper' chaos='zookeeper zookeeper-ensemble' ;;
     *) return 1 ;;
   esac
@@ -44,17 +46,31 @@ provide() {
   esac
 }
 
+# Runs a program of ours, and what it starts, with the SQLite of the root and the C library that this one
+# needs, which are laid over ours for these processes alone.
+with_sqlite() {
+  local libraries=/usr/lib/x86_64-linux-gnu user=()
+  [ -n "$root" ] || { "$@"; return; }
+  [ "$(id -u)" -eq 0 ] || user=(--map-root-user)
+  unshare "${user[@]}" --mount sh -c '
+    mount -t overlay overlay -o "lowerdir=$1$2:$2" "$2" && shift 2 && exec "$@"' sh "$root" "$libraries" "$@"
+}
+
 # What "simba doctor" calls the server.
 name_of() {
-  local product location port password socket url name
+  local product location port password socket url name home=$logs/server-${1//\//-}
   case $1 in
+    */sqlite)
+      with_sqlite build/bin/simba doctor --json --backend "sqlite:$PWD/$logs/none.db" |
+        sed -n 's/.*"server":"\([^"]*\)".*/\1/p' | head -n 1
+      return ;;
     npm/mysql) product=mysql ;;
     sid/mysql) product=mysql97 ;;
     */valkey) product=redis ;;
     *) product=${1#*/} ;;
   esac
-  build/bin/simba-test-server start $product "$logs/server" >&2 || return 1
-  location=$(cat "$logs/server/location")
+  build/bin/simba-test-server start $product "$home" >&2 || return 1
+  location=$(cat "$home/location")
   field() { sed -n "s/.*\(^\|;\)$1=\([^;]*\).*/\2/p" <<<"$location"; }
   port=$(field port) password=$(field password) socket=$(field socket)
   case $product in
@@ -67,16 +83,21 @@ name_of() {
   name=$(SIMBA_PASSWORD=$password build/bin/simba doctor --json \
     --backend "$url$([ -z "$password" ] || echo "$([[ $url == *\?* ]] && echo '&' || echo '?')password-env=SIMBA_PASSWORD")" |
     sed -n 's/.*"server":"\([^"]*\)".*/\1/p' | head -n 1)
-  build/bin/simba-test-server stop "$logs/server" >&2
+  build/bin/simba-test-server stop "$home" >&2
   [ -n "$name" ] && echo "$name"
 }
 
 run_step() {
   local log=$2 store failed=0
+  case $1/$contract in
+    contract/sqlite) with_sqlite build/bin/simba-contract-tests --store=sqlite >"$log" 2>&1; return ;;
+    tests/sqlite) with_sqlite build/bin/simba-sqlite-test >"$log" 2>&1; return ;;
+  esac
   case $1 in
     contract) scripts/test.sh --preset dev --parallel "${TEST_JOBS:-3}" -L contract -R "$contract" >"$log" 2>&1 ;;
     tests) scripts/test.sh --preset dev --parallel "${TEST_JOBS:-3}" -L process -R "$tests" >"$log" 2>&1 ;;
     chaos)
+      rm -rf "$log.chaos" # it does not write over results
       for store in $chaos; do
         build/bin/simba-chaos --store "$store" --seconds "${CHAOS_SECONDS:-600}" --out "$log.chaos" || failed=1
       done >"$log" 2>&1
@@ -91,6 +112,13 @@ result_of() {
     [ "$3" -eq 0 ] && echo "clean, ${CHAOS_SECONDS:-600} s each of ${chaos// /, }" || echo "**failed**"
     return
   fi
+  if [ "$contract" = sqlite ]; then # GoogleTest's own words
+    cases=$(sed -En 's/^\[=+\] ([0-9]+) tests? from .* ran\. .*/\1/p' "$log")
+    failed=$(sed -En 's/^\[  FAILED  \] ([0-9]+) tests?.*/\1/p' "$log" | head -n 1)
+    [ -n "$cases" ] || { echo '**nothing could be run**'; return; }
+    echo "$cases tests, $([ -z "$failed" ] && echo none || echo "**$failed**") failed"
+    return
+  fi
   read -r passed failed < <(sed -En 's/^([0-9]+) passed, ([0-9]+) failed$/\1 \2/p' "$log" | tail -n 1)
   cases=$(sed -n 's/^tests of GoogleTest in these: //p' "$log" | tail -n 1)
   skipped=$(grep -Ec '^[[:space:]]+[0-9]+ - .* \(Skipped\)' "$log")
@@ -99,14 +127,43 @@ result_of() {
   echo "${cases:-$passed} tests, $failed failed$([ "$skipped" -eq 0 ] || echo ", $skipped skipped")"
 }
 
-# The rows of the page: "<suite>/<server>|<step>" is what it says of that, or what is run now.
-declare -A names=() results=()
+# "<suite>/<server>|<step>" is what was run now or, where it was not, what the page says of it.
+declare -A names=() results=() ran=()
 trim() { sed 's/^ *//; s/ *$//'; }
-while IFS='|' read -r _ name from contract tests chaos _; do
-  from=$(trim <<<"$from")
-  names[$from]=$(trim <<<"$name")
-  for step in "${steps[@]}"; do results["$from|$step"]=$(trim <<<"${!step}"); done
-done < <(sed -n '/<!-- matrix -->/,/<!-- end -->/p' "$page" | grep -E '^\| .* \| [a-z]+/[a-z]+ \|')
+read_page() {
+  local name from contract tests chaos step
+  while IFS='|' read -r _ name from contract tests chaos _; do
+    from=$(trim <<<"$from")
+    [ -n "${ran[$from]-}" ] || names[$from]=$(trim <<<"$name")
+    for step in "${steps[@]}"; do
+      [ -n "${ran["$from|$step"]-}" ] || results["$from|$step"]=$(trim <<<"${!step}")
+    done
+  done < <(sed -n '/<!-- matrix -->/,/<!-- end -->/p' "$page" | grep -E '^\| .* \| [a-z]+/[a-z]+ \|')
+}
+
+# All rows, known and new, on standard output and in the page, which another run may write meanwhile.
+write_page() {
+  exec 9>"$logs/lock" && flock 9
+  read_page
+  local one step line nothing table='| server | from | contract | tests | chaos |
+|---|---|---|---|---|'
+  for one in "${all[@]}"; do
+    select_tests "$one"
+    line="| ${names[$one]-${one#*/}} | $one |"
+    for step in "${steps[@]}"; do
+      nothing='not run yet'
+      [ "$step" != chaos ] || [ -n "$chaos" ] || nothing='–'
+      line+=" ${results["$one|$step"]:-$nothing} |"
+    done
+    table+=$'\n'$line
+  done
+  awk -v table="$table" '
+    /<!-- matrix -->/ { print; print ""; print table; print ""; hidden = 1 }
+    /<!-- end -->/ { hidden = 0 }
+    !hidden' "$page" >"$logs/page" && cat "$logs/page" >"$page"
+  exec 9>&-
+  [ "${1-}" = quietly ] || printf '\n%s\n' "$table"
+}
 
 failed=0
 for one in "${@:-${all[@]}}"; do
@@ -121,33 +178,19 @@ for one in "${@:-${all[@]}}"; do
     failed=1
     continue
   fi
-  names[$one]=$name
+  names[$one]=$name ran[$one]=1
   for step in ${MATRIX_STEPS:-${steps[*]}}; do
     [ "$step" != chaos ] || [ -n "$chaos" ] || continue
     echo "== matrix: $name ($one), $step ($(date -u +%H:%M:%S))"
     log=$logs/${one//\//-}-$step.log status=0
     run_step "$step" "$log" || status=$? failed=1
     result=$(result_of "$step" "$log" $status)
-    results["$one|$step"]="$result ($(date -u +%Y-%m-%d))"
+    ran["$one|$step"]=1 results["$one|$step"]="$result ($(date -u +%Y-%m-%d))"
     echo "   $result"
+    write_page quietly # what was run is not lost with what comes after it
+    select_tests "$one"
   done
 done
 
-table='| server | from | contract | tests | chaos |
-|---|---|---|---|---|'
-for one in "${all[@]}"; do
-  select_tests "$one"
-  line="| ${names[$one]-${one#*/}} | $one |"
-  for step in "${steps[@]}"; do
-    nothing='not run yet'
-    [ "$step" != chaos ] || [ -n "$chaos" ] || nothing='–'
-    line+=" ${results["$one|$step"]:-$nothing} |"
-  done
-  table+=$'\n'$line
-done
-printf '\n%s\n' "$table"
-awk -v table="$table" '
-  /<!-- matrix -->/ { print; print ""; print table; print ""; hidden = 1 }
-  /<!-- end -->/ { hidden = 0 }
-  !hidden' "$page" >"$logs/page" && cat "$logs/page" >"$page"
+write_page
 exit $failed

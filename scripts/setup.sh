@@ -13,7 +13,7 @@ servers=(postgresql mariadb-server redis-server redis-sentinel redis-tools
          python3-redis openssl
          libzookeeper-java libcurator-recipes-java default-jre-headless
          pkg-config dpkg-dev file)
-lint=(clang-format 'clang-tidy-16|clang-tidy' cppcheck codespell)
+lint=(clang-format 'clang-tidy-16|clang-tidy' cppcheck codespell abigail-tools)
 coverage=(gcovr)
 fuzz=(clang libclang-rt-dev)
 

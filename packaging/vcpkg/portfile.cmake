@@ -1,5 +1,5 @@
 # An overlay port of this tree: vcpkg install simba --overlay-ports=packaging/vcpkg
-# Never run: vcpkg is not packaged in Debian. The ZooKeeper store is left out, as vcpkg has no port of
+# Never run by vcpkg, which is not packaged in Debian. The ZooKeeper store is left out, as vcpkg has no port of
 # its C client.
 get_filename_component(SOURCE_PATH "${CURRENT_PORT_DIR}/../.." ABSOLUTE)
 

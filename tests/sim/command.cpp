@@ -30,7 +30,8 @@ constexpr const char* details =
     "\n"
     "  --seed N         one run; with --trace its timeline is printed\n"
     "  --hours H        one seed after another until so many hours have been simulated\n"
-    "  --hunt SECONDS   one seed after another for so long, or until a rule is broken\n"
+    "  --hunt SECONDS   one seed after another for so much processor time, or until a rule is\n"
+    "                   broken\n"
     "  --first-seed S   where to begin (default 1)\n"
     "  --report FILE    writes the sums as a table of Markdown\n"
     "\n"
@@ -124,6 +125,9 @@ using Stopwatch = std::chrono::steady_clock;
 double seconds_since(Stopwatch::time_point began) {
   return std::chrono::duration<double>(Stopwatch::now() - began).count();
 }
+
+/// What this process has computed so far: unlike time, it does not pass while others compute.
+double processor_seconds() { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC; }
 
 double in_seconds(nanoseconds span) { return std::chrono::duration<double>(span).count(); }
 
@@ -231,25 +235,24 @@ int run_hours(const Order& order) {
     return leave(1, outcome);
   }
   const double seconds = seconds_since(began);
-  const double busy = static_cast<double>(std::clock()) / CLOCKS_PER_SEC;
+  const double busy = processor_seconds();
   for (const auto& [name, value] : total.lines(seconds, busy))
     fmt::print("{:<57} {}\n", name, value);
   return order.report ? write_report(*order.report, total, seconds, busy) : 0;
 }
 
 int run_hunt(const Order& order) {
-  const auto began = Stopwatch::now();
   Threads threads;
   const std::uint64_t first = order.first_seed.value_or(1);
   std::uint64_t seed = first;
-  for (; seconds_since(began) < *order.hunt; ++seed) {
+  for (; processor_seconds() < *order.hunt; ++seed) {
     const Outcome outcome = play(seed, threads, false);
     if (outcome.rule == Rule::none) continue;
     fmt::print("found: {} in seed {} after {} seeds, {:.1f} s\n{}\n", name_of(outcome.rule), seed,
-               seed - first + 1, seconds_since(began), outcome.what);
+               seed - first + 1, processor_seconds(), outcome.what);
     return leave(1, outcome);
   }
-  fmt::print("found nothing in {} seeds, {:.1f} s\n", seed - first, seconds_since(began));
+  fmt::print("found nothing in {} seeds, {:.1f} s\n", seed - first, processor_seconds());
   return 0;
 }
 

@@ -29,6 +29,15 @@ std::vector<std::string> command(const std::string& servers, const std::string& 
                                  std::chrono::milliseconds session_timeout) {
   // Java has no clock that goes on while the machine sleeps, so it is told by how much they differ.
   const auto offset = nanoseconds(CLOCK_BOOTTIME) - nanoseconds(CLOCK_MONOTONIC);
+  auto words = curator_program("CuratorContender");
+  words.insert(words.end(), {servers, path, contender_id, std::to_string(session_timeout.count()),
+                             "5000", std::to_string(offset)});
+  return words;
+}
+
+}  // namespace
+
+std::vector<std::string> curator_program(const std::string& main_class) {
   return {java_program(),
           "-Xmx64m",
           "-XX:+UseSerialGC",
@@ -39,16 +48,8 @@ std::vector<std::string> command(const std::string& servers, const std::string& 
           "-Dstdout.encoding=UTF-8",
           "-cp",
           fmt::format("{}:{}:/usr/share/java/slf4j-nop.jar", SIMBA_TEST_JAVA_CLASSES, curator),
-          "CuratorContender",
-          servers,
-          path,
-          contender_id,
-          std::to_string(session_timeout.count()),
-          "5000",
-          std::to_string(offset)};
+          main_class};
 }
-
-}  // namespace
 
 std::string CuratorContender::missing() {
   if (::access(curator, R_OK) != 0) {

@@ -3,11 +3,15 @@
 #include <chrono>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "support/location.hpp"
 #include "support/talking_process.hpp"
 
 namespace simba::support {
+
+/// The command line of a Java program of the tests that uses Curator, without its arguments.
+std::vector<std::string> curator_program(const std::string& main_class);
 
 /// A process that contends for a mutex on ZooKeeper as the JVM library does, with Curator's
 /// LeaderLatch: CuratorContender.java, which tells what it says and when. The moments in its lines

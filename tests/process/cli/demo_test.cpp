@@ -143,7 +143,7 @@ TEST(CliDemo, DrawsOnATerminal) {
   EXPECT_THAT(shown, HasSubstr("A\033[J"));
 }
 
-TEST(CliDemo, CanNotMakeItsFolder) {
+TEST(CliDemo, CannotMakeItsFolder) {
   CliProgram program{{"demo"}, {{"TMPDIR", "/proc"}}};
   EXPECT_EQ(program.wait(), 77);
   EXPECT_THAT(program.err(), HasSubstr("TMPDIR"));

@@ -124,7 +124,7 @@ TEST_F(CliRun, LeavesTheCommandTheSignalsThatItWasStartedWith) {
   EXPECT_EQ(std::stoull(ignored, nullptr, 16) & 0x7fffffffU, 0U) << ignored;
 }
 
-TEST_F(CliRun, SaysWhyACommandCanNotBeRun) {
+TEST_F(CliRun, SaysWhyACommandCannotBeRun) {
   CliProgram absent{line("run", {"--", "/no/such/program"})};
   EXPECT_EQ(absent.wait(), 127);
   EXPECT_EQ(absent.err(), "simba: cannot run \"/no/such/program\": No such file or directory\n");

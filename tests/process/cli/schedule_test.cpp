@@ -81,7 +81,7 @@ TEST_F(CliSchedule, GoesOnWhenTheCommandFails) {
   EXPECT_EQ(program.wait(), 0);
 }
 
-TEST_F(CliSchedule, GoesOnWhenTheCommandCanNotBeRun) {
+TEST_F(CliSchedule, GoesOnWhenTheCommandCannotBeRun) {
   CliProgram program{line("schedule", {"--every", "10ms", "--", "/no/such/program"})};
   EXPECT_TRUE(program.notes("No such file or directory\nsimba: cannot run"));
   program.signal(SIGTERM);
@@ -232,7 +232,7 @@ struct CliScheduleAndAnotherUser : CliSchedule {
   pid_t theirs = 0;
 };
 
-TEST_F(CliScheduleAndAnotherUser, WhatCanNotBeKilledKeepsTheMutexFromBeingGivenBack) {
+TEST_F(CliScheduleAndAnotherUser, WhatCannotBeKilledKeepsTheMutexFromBeingGivenBack) {
   CliProgram program{CliProgram::Any::program, "setpriv",
                      limited("they", {"--id", "first", "--drain", "100ms"})};
   theirs = program.number("theirs");

@@ -175,7 +175,7 @@ TEST_F(CliTerminal, AScheduledCommandThatAsksForItIsEndedAndTold) {
   EXPECT_EQ(program.wait(), 0);
 }
 
-TEST_F(CliTerminal, ACommandThatCanNotBeRunGivesItBack) {
+TEST_F(CliTerminal, ACommandThatCannotBeRunGivesItBack) {
   OnTerminal program{
       {"-c", in_shell(line("run", {"--", "/no/such/program"})) + "; read line; echo got $line"},
       "/bin/sh"};

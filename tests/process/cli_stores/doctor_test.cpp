@@ -172,7 +172,7 @@ TEST(CliDoctorOrigin, ASettingThatIsWrongIsExitCode78) {
   EXPECT_THAT(end.err, HasSubstr("ttl"));
 }
 
-TEST(CliDoctorOrigin, TheMemoryStoreCanNotBeExamined) {
+TEST(CliDoctorOrigin, TheMemoryStoreCannotBeExamined) {
   const auto end = run_cli({"doctor", "-b", "memory:"});
   EXPECT_EQ(end.code, 78) << end.out << end.err;
   EXPECT_THAT(end.out, HasSubstr("inside one process"));

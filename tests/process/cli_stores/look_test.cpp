@@ -54,6 +54,21 @@ class CliLook : public testing::TestWithParam<CliStore> {
 INSTANTIATE_TEST_SUITE_P(Stores, CliLook, testing::ValuesIn(cli_stores()),
                          [](const auto& store) { return cli_store_name(store.param); });
 
+TEST(CliRunWithAPassword, KeepsTheVariableThatNamesItFromTheCommandUnlessToldToShareIt) {
+  const Location location = redis_location();
+  const std::string url = fmt::format("redis://{}@{}:{}/0?password-env=OUR_KEY", location.user,
+                                      location.host, location.port);
+  const std::string password = "OUR_KEY=" + location.password + '\n';
+  for (const bool shares : {false, true}) {
+    std::vector<std::string> words{"run", "-b", url, "-m", own_mutex("env"), "--", "env"};
+    if (shares) words.insert(words.begin() + 1, "--share-passwords");
+    CliProgram program{words, {{"OUR_KEY", location.password}, {"OUR_KEYS", "another"}}};
+    ASSERT_EQ(program.wait(), 0) << program.err();
+    EXPECT_EQ(program.out().find(password) != std::string::npos, shares);
+    EXPECT_THAT(program.out(), HasSubstr("OUR_KEYS=another\n"));
+  }
+}
+
 TEST_P(CliLook, StatusShowsWhoOwnsWhat) {
   const auto mutex = own_mutex("status");
   const Holder holder{url(), mutex, "ann"};
@@ -267,7 +282,7 @@ TEST(CliLookAnyStore, ErrorsAreObjectsWithJson) {
   EXPECT_EQ(error.at("exit_code"), 69);
 }
 
-TEST(CliLookAnyStore, NamesCanNotSteerATerminal) {
+TEST(CliLookAnyStore, NamesCannotSteerATerminal) {
   const TemporaryFolder folder;
   const auto url = "sqlite:" + (folder.path() / "simba.db").string();
   const auto factory = simba::make_factory(url);

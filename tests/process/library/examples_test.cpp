@@ -52,10 +52,12 @@ std::size_t index_of(const std::vector<std::string>& lines, std::string_view par
 }
 
 TEST_F(Examples, LockKeepsAnotherOneOutUntilItIsGivenBack) {
-  EXPECT_THAT(run("lock"), ElementsAre("waiting for the lock", "got it, with fencing token 1",
+  for (const auto* name : {"lock", "classic-lock"}) {
+    EXPECT_THAT(run(name), ElementsAre("waiting for the lock", StartsWith("got it, with fencing "),
                                        "working, step 1 of 3", "working, step 2 of 3",
                                        "working, step 3 of 3", "another one has waited in vain",
                                        "given back; now the other one has it"));
+  }
 }
 
 TEST_F(Examples, LeaderHandsOverToTheOtherCandidate) {
@@ -65,21 +67,41 @@ TEST_F(Examples, LeaderHandsOverToTheOtherCandidate) {
   const auto follows = [](std::string_view id) {
     return AllOf(StartsWith(std::string{id}), EndsWith(" leads no longer"));
   };
-  EXPECT_THAT(run("leader"), ElementsAre(leads("0:"), follows("0:"), leads("1:"), follows("1:")));
+  for (const auto* name : {"leader", "classic-leader"}) {
+    EXPECT_THAT(run(name), ElementsAre(leads("0:"), follows("0:"), leads("1:"), follows("1:")));
+  }
 }
 
 TEST_F(Examples, ScheduledWorkIsDoneByOneInstanceAndThenByTheOther) {
-  const auto lines = run("scheduled-work");
-  const std::string first = "the first instance does the work";
-  const std::string second = "the second instance does the work";
-  EXPECT_GE(std::count(lines.begin(), lines.end(), first), 3);
-  EXPECT_GE(std::count(lines.begin(), lines.end(), second), 3);
-  EXPECT_TRUE(std::is_sorted(lines.begin(), lines.end()))  // "first" comes before "second"
-      << testing::PrintToString(lines);
+  for (const auto* name : {"scheduled-work", "classic-scheduled-work"}) {
+    const auto lines = run(name);
+    const std::string first = "the first instance does the work";
+    const std::string second = "the second instance does the work";
+    EXPECT_GE(std::count(lines.begin(), lines.end(), first), 3);
+    EXPECT_GE(std::count(lines.begin(), lines.end(), second), 3);
+    EXPECT_TRUE(std::is_sorted(lines.begin(), lines.end()))  // "first" comes before "second"
+        << testing::PrintToString(lines);
+  }
 }
 
-TEST_F(Examples, ObserverSeesTheOwnerComeAndGo) {
+TEST_F(Examples, ObserverFindsTheLeaderByItsEndpoint) {
   const auto lines = run("observer");
+  ASSERT_GE(lines.size(), 2U);
+  EXPECT_THAT(lines[index_of(lines, "leader at 10.0.0.7:8080")], HasSubstr(", fencing token "));
+  EXPECT_EQ(lines.back(), "no leader that can be reached");
+}
+
+TEST_F(Examples, AServerLocksPerRequestOnOneThread) {
+  EXPECT_THAT(run("asio-server"), testing::UnorderedElementsAre(
+                                      "order 1 settled", "order 1 settled", "order 2 settled"));
+}
+
+TEST_F(Examples, APoolOfCoroutinesTakesTurns) {
+  EXPECT_THAT(run("worker-pool"), ElementsAre("100 jobs on 10 accounts, one at a time on each"));
+}
+
+TEST_F(Examples, TheClassicObserverSeesTheOwnerComeAndGo) {
+  const auto lines = run("classic-observer");
   ASSERT_GE(lines.size(), 2U);
   EXPECT_THAT(lines[index_of(lines, "owner: 0:")], HasSubstr(", fencing token "));
   EXPECT_EQ(lines.back(), "no owner");
@@ -107,15 +129,17 @@ TEST_F(Examples, FencedResourceRefusesTheWriteOfAWorkerThatWasFrozen) {
 }
 
 TEST_F(Examples, UseADatabaseInTheTemporaryFolderWhenTheyAreGivenNoStore) {
-  for (const auto* name : {"lock", "leader", "scheduled-work", "observer", "fenced-resource"}) {
+  for (const auto* name : {"lock", "leader", "scheduled-work", "observer", "asio-server",
+                           "worker-pool", "fenced-resource"}) {
     TalkingProcess process{{"/usr/bin/env", "TMPDIR=" + folder_.path().string(), path_of(name)}};
     EXPECT_EQ(process.quit(), 0) << name << "\n" << process.transcript();
   }
   EXPECT_FALSE(std::filesystem::is_empty(folder_.path()));
 }
 
-TEST_F(Examples, SayThatTheyCanNotUseAStore) {
-  for (const auto* name : {"lock", "leader", "scheduled-work", "observer", "fenced-resource"}) {
+TEST_F(Examples, SayThatTheyCannotUseAStore) {
+  for (const auto* name : {"lock", "leader", "scheduled-work", "observer", "asio-server",
+                           "worker-pool", "fenced-resource"}) {
     TalkingProcess process{{path_of(name), "no-such-store:"}};
     EXPECT_EQ(process.quit(), 1) << name << "\n" << process.transcript();
   }

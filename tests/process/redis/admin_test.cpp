@@ -134,7 +134,7 @@ TEST_F(RedisAdmin, NeedsNoPreparation) { EXPECT_THAT(admin->init(), HasSubstr("n
 
 TEST_F(RedisAdmin, TellsVersionTimeAndWhatIsNotSafe) {
   const auto report = admin->examine();
-  EXPECT_THAT(report.server, testing::MatchesRegex("Redis [0-9]+\\.[0-9]+\\..*"));
+  EXPECT_THAT(report.server, testing::MatchesRegex("(Redis|Valkey) [0-9]+\\.[0-9]+\\..*"));
   EXPECT_LT(offset_of(report), support::scaled(5s));
   EXPECT_THAT(problems(report), IsEmpty());
   EXPECT_THAT(warnings(report),

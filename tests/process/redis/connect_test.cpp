@@ -150,7 +150,7 @@ TEST(RedisConnect, AClusterThatWasNotSaidToBeOneIsNamed) {
     options.runtime = make_runtime({.log = std::make_shared<testkit::CapturingLogger>()});
     const auto factory = make_redis_factory(options);
     try {
-      SimbaLocker{"m", *factory}.try_acquire();
+      static_cast<void>(SimbaLocker{"m", *factory}.try_acquire());
     } catch (const Error& error) {
       ++refusals;
       EXPECT_EQ(error.kind(), ErrorKind::configuration);

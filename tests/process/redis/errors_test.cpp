@@ -111,6 +111,12 @@ class RedisErrors : public ::testing::Test {
     return result;
   }
 
+  /// Whether the contender waits, and can be told by message.
+  bool listens(const std::string& mutex, const std::string& id) {
+    const std::string place = console_.value({"HGET", owner_key(mutex) + ":waiters", id});
+    return place.starts_with("simba:inbox:");
+  }
+
   const RedisServer server_;
   Console console_{server_.location()};
 };
@@ -181,15 +187,36 @@ TEST_F(RedisErrors, AReleaseThatMayNotChangeTheLineLeavesNoOwnerThatTheServerDoe
   ASSERT_TRUE(owner.owns()) << owner.log().text();
   Attempt waiter{options()};
   const std::string id = waiter.service().contender_id();
-  ASSERT_TRUE(eventually([&] {
-    const std::string place = console_.value({"HGET", owner_key("m") + ":waiters", id});
-    return !place.empty() && place.front() != '-';
-  }));
+  ASSERT_TRUE(eventually([&] { return listens("m", id); }));
 
   owner.service().stop();
 
   ASSERT_TRUE(waiter.owns()) << waiter.log().text();
   EXPECT_EQ(console_.value({"GET", owner_key("m")}), id) << support::safety_violation;
+}
+
+TEST_F(RedisErrors, AReleaseThatMayNotMakeAnotherTheOwnerTellsNobodyThatItIs) {
+  for (const std::string without : {"-set", "-publish"}) {
+    SCOPED_TRACE(without);
+    const auto mutex = unique("m");
+    Attempt owner{as_user("poor", std::string{required_acl}), mutex};
+    ASSERT_TRUE(owner.owns()) << owner.log().text();
+    Attempt waiter{options(), mutex};
+    const std::string id = waiter.service().contender_id();
+    ASSERT_TRUE(eventually([&] { return listens(mutex, id); }));
+    Console spy{server_.location()};
+    spy.ask({"PSUBSCRIBE", "simba:inbox:*"});
+    console_.ask({"ACL", "SETUSER", "poor", without});
+
+    owner.service().stop();
+
+    ASSERT_TRUE(waiter.owns()) << waiter.log().text();
+    EXPECT_EQ(console_.value({"GET", owner_key(mutex)}), id) << support::safety_violation;
+    spy.send({"PING"});
+    const auto next = spy.receive(scaled(10s));
+    if (!next) FAIL() << "no answer";
+    EXPECT_EQ(next->texts().front(), "pong") << "a grant was published";
+  }
 }
 
 TEST_F(RedisErrors, WhoMayNotListenIsToldTheRuleAndStillGetsTheMutex) {

@@ -219,7 +219,7 @@ TEST_F(ZooKeeperErrors, AMutexOrBasePathThatIsRemovedWhileNobodyContendsIsMadeAg
   EXPECT_TRUE(attempt->owns(2)) << attempt.log().text();
 }
 
-TEST_F(ZooKeeperErrors, AHostThatCanNotBeFoundIsNamed) {
+TEST_F(ZooKeeperErrors, AHostThatCannotBeFoundIsNamed) {
   auto nowhere = options();
   nowhere.connect_string = "no-such-host.invalid:2181";
   Attempt{nowhere}.expect_error(ErrorKind::unavailable, "no-such-host.invalid:2181");
