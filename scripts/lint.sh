@@ -71,20 +71,21 @@ check_analyze() { clang_tidy '-*,clang-analyzer-*'; }
 
 # Usage: clang_tidy <what .clang-tidy does not say of the checks> [pattern of files]
 clang_tidy() {
-  local log=build/clang-tidy.log tool=run-clang-tidy-16
-  command -v "$tool" >/dev/null || tool=run-clang-tidy  # a release without version 16
+  local log=build/clang-tidy.log version=-16
+  command -v run-clang-tidy-16 >/dev/null || version=  # a release without version 16
   scripts/build.sh tidy --target help >/dev/null || return 1  # writes build/tidy/compile_commands.json
   # The database is written for GCC; clang does not know all of its flags. Names of one file hide
   # those of another that is compiled together with it. Asio takes clang for one whose standard library
   # has no coroutines.
-  if "$tool" -quiet -j "$jobs" -p build/tidy -checks="$1" \
+  if "run-clang-tidy$version" -clang-tidy-binary="$PWD/scripts/clang-tidy.sh" -quiet -j "$jobs" \
+    -p build/tidy -checks="$1" \
     -extra-arg=-Wno-unknown-warning-option -extra-arg=-Wno-shadow \
     -extra-arg=-DASIO_HAS_CO_AWAIT=1 -extra-arg=-DASIO_HAS_STD_COROUTINE=1 "${2:-/build/tidy/CMakeFiles/.*/Unity/.*}" >"$log" 2>&1; then
     echo "clang-tidy: $(cat build/tidy/CMakeFiles/*/Unity/*.cxx | grep -c '^#include') files are clean"
   else
     # The log is in colour, names each command and counts suppressed warnings.
     sed 's/\x1b\[[0-9;]*m//g' "$log" |
-      grep -vE '^clang-tidy|warnings generated|^Suppressed |^Use -header-filter|^$' >&2
+      grep -vE '^[^ ]*/clang-tidy|warnings generated|^Suppressed |^Use -header-filter|^$' >&2
     return 1
   fi
 }

@@ -33,6 +33,33 @@ std::string problem_of(const SupervisedEnd& end) {
   return text;
 }
 
+namespace {
+
+/// Notes in `end` what has happened to CMD since the last look; true once it has ended.
+bool has_ended(Child& child, std::chrono::milliseconds kill_after, SupervisedEnd& end) {
+  for (;;) {
+    const auto event = child.next();
+    if (!event) return false;
+    switch (event->kind) {
+      case Child::Event::Kind::started:
+        end.started = true;
+        break;
+      case Child::Event::Kind::stopped:
+        // It would wait for ever. Whoever stops it by another signal knows why.
+        if (event->value == SIGTTIN || event->value == SIGTTOU) {
+          end.wants_terminal = true;
+          child.end(kill_after);
+        }
+        break;
+      case Child::Event::Kind::ended:
+        end.child = *event;
+        return true;
+    }
+  }
+}
+
+}  // namespace
+
 SupervisedEnd run_supervised(const Program& program, const Supervision& supervision,
                              const Child* release_hook) {
   Child child{program, supervision.lease_end(), supervision.kill_after, release_hook};
@@ -55,20 +82,8 @@ SupervisedEnd supervise(Child& child, const Supervision& supervision) {
       child.end(supervision.grace(),
                 supervision.sender ? supervision.sender() : Child::Sender::anyone);
     }
-    for (;;) {
-      const auto event = child.next();
-      if (!event) break;
-      if (event->kind == Child::Event::Kind::started) end.started = true;
-      if (event->kind == Child::Event::Kind::ended) {
-        end.child = *event;
-        return end;
-      }
-      if (event->kind != Child::Event::Kind::stopped) continue;
-      // It would wait for ever. Whoever stops it by another signal knows why.
-      if (event->value != SIGTTIN && event->value != SIGTTOU) continue;
-      end.wants_terminal = stopping = true;
-      child.end(supervision.kill_after);
-    }
+    if (has_ended(child, supervision.kill_after, end)) return end;
+    stopping = stopping || end.wants_terminal;
     const LocalTime lease_end = supervision.lease_end();
     child.extend(lease_end);
     std::array<pollfd, 2> files{{{child.file(), POLLIN, 0}, {wake_up.descriptor(), POLLIN, 0}}};
