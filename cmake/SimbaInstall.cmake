@@ -32,6 +32,11 @@ foreach(part IN LISTS SIMBA_PARTS)
     COMPONENT development)
 endforeach()
 
+# Headers include it inside a namespace: on its own, as CMake checks those of a file set, it does not
+# compile.
+install(FILES include/simba/client/asio_functions.ipp
+  DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/simba/client" COMPONENT development)
+
 foreach(part IN LISTS SIMBA_UMBRELLA_PARTS)
   simba_install_pkg_config(${part})
 endforeach()

@@ -41,11 +41,11 @@ check_format() {
 check_includes() { scripts/check-includes.sh; }
 
 # Each public header compiles on its own, and shows its users none of the libraries behind it. (The
-# testkit is for tests, so there GoogleTest may be seen; simba/asio.hpp is for users of Asio.)
+# testkit is for tests, so there GoogleTest may be seen; simba/asio.hpp and simba/boost_asio.hpp are for users of Asio.)
 check_headers() {
   local leaks
-  leaks=$(grep -rnE '#include +[<"](asio|spdlog|fmt|benchmark|gtest|gmock|sqlite3|libpq-fe|mysql|hiredis|openssl|zookeeper|yaml-cpp)[./]' include |
-    grep -vE '^include/simba/testkit/[^:]*:[0-9]+:#include <(gtest|gmock)/|^include/simba/asio\.hpp:') &&
+  leaks=$(grep -rnE '#include +[<"](asio|boost|spdlog|fmt|benchmark|gtest|gmock|sqlite3|libpq-fe|mysql|hiredis|openssl|zookeeper|yaml-cpp)[./]' include |
+    grep -vE '^include/simba/testkit/[^:]*:[0-9]+:#include <(gtest|gmock)/|^include/simba/(boost_)?asio\.hpp:') &&
     { printf 'lint: public headers must not include these:\n%s\n' "$leaks" >&2; return 1; }
   scripts/build.sh dev --target all_verify_interface_header_sets
 }

@@ -4,5 +4,5 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 [ $# -gt 0 ] || set -- include src cli testkit tests bench examples
 for directory in "$@"; do
-  [ ! -d "$directory" ] || find "$directory" -name '*.[ch]pp'
+  [ ! -d "$directory" ] || find "$directory" -name '*.[chi]pp'
 done | sort

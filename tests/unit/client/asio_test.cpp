@@ -21,6 +21,10 @@
 #include <asio/io_context.hpp>
 #include <asio/use_awaitable.hpp>
 #include <asio/use_future.hpp>
+#if __has_include(<asio/bind_immediate_executor.hpp>)
+#include <asio/bind_immediate_executor.hpp>
+#include <asio/system_executor.hpp>
+#endif
 #include <gtest/gtest.h>
 
 #include "simba/core/runtime.hpp"
@@ -178,6 +182,28 @@ TEST_F(ClientOnAsio, AllCallbacksOfAClientCanComeOnTheContext) {
   context_.run();
   EXPECT_EQ(elected_on, std::this_thread::get_id());
 }
+
+#if __has_include(<asio/bind_immediate_executor.hpp>)
+TEST_F(ClientOnAsio, WhatCompletesInsideTheInitiatorGoesToTheImmediateExecutor) {
+  int called = 0;
+  auto count = asio::bind_immediate_executor(
+      asio::system_executor{},
+      asio::bind_executor(context_, [&](asio::error_code code, const Lock&) {
+        EXPECT_TRUE(code);
+        ++called;
+      }));
+  async_lock(*client_, "", {}, count);
+  EXPECT_EQ(called, 1) << "the system executor calls at once";
+
+  const Lock held = client_->lock("order");
+  async_lock(*client_, "order", {}, count);
+  client_->close();
+  EXPECT_EQ(called, 1) << "what completes later goes to the associated executor";
+  context_.restart();  // it was out of work after the first
+  context_.run();
+  EXPECT_EQ(called, 2);
+}
+#endif
 
 TEST_F(ClientOnAsio, TenThousandWaitsOfOneThreadNeedAtMostTenThreads) {
   constexpr int waits = 10'000;

@@ -1,0 +1,234 @@
+// The functions of simba/asio.hpp and simba/boost_asio.hpp, which include this file inside their
+// namespaces. `asio` is the one library or the other here, `detail::AsioErrorCode` its type of
+// codes, and `detail::call_immediately` calls on a handler's immediate executor, or posts where
+// there is none.
+
+namespace detail {
+
+inline AsioErrorCode asio_code(const std::error_code& code) {
+  if (code == std::errc::operation_canceled) return asio::error::operation_aborted;
+  return code;
+}
+
+/// Passes one completion to a handler, on its executor. It may outlive the handler's context on a
+/// thread of Simba: so it is not in the handler's memory, and what it has of the user's is gone
+/// when the handler is called.
+template <class Handler, class... Results>
+class AsioOperation {
+ public:
+  using Executor = asio::associated_executor_t<Handler, asio::system_executor>;
+  using Allocator = asio::associated_allocator_t<Handler>;
+
+  static std::shared_ptr<AsioOperation> make(Handler handler) {
+    return std::make_shared<AsioOperation>(std::move(handler));
+  }
+
+  explicit AsioOperation(Handler handler) : parts_{std::in_place, std::move(handler)} {}
+
+  // NOLINTBEGIN(bugprone-unchecked-optional-access): there until the handler is called
+
+  /// Calls `cancel` when the handler's slot says so. Before the operation is started.
+  template <class Cancel>
+  void cancel_by(Cancel cancel) {
+    const auto slot = asio::get_associated_cancellation_slot(parts_->handler);
+    if (!slot.is_connected()) return;
+    parts_->cancellable = true;
+    auto on_signal = [cancel = std::move(cancel)](asio::cancellation_type type) {
+      if (type != asio::cancellation_type::none) cancel();
+    };
+    asio::get_associated_cancellation_slot(parts_->handler).assign(std::move(on_signal));
+  }
+
+  /// Once, on any thread, perhaps before the operation is initiated.
+  static void complete(const std::shared_ptr<AsioOperation>& self, AsioErrorCode code,
+                       Results... results) {
+    self->outcome_ = Outcome{code, std::move(results)...};
+    if (!self->one_of_two_.test_and_set()) return;  // not inside the initiating function
+    const Executor executor = self->parts_->executor;
+    asio::post(executor, Call{self, std::move(self->outcome_)});
+  }
+
+  /// The last that an initiating function does.
+  static void initiated(const std::shared_ptr<AsioOperation>& self) {
+    if (!self->one_of_two_.test_and_set()) return;
+    const Executor executor = self->parts_->executor;
+    call_immediately(self->parts_->handler, executor, Call{self, std::move(self->outcome_)});
+  }
+
+ private:
+  using Outcome = std::tuple<AsioErrorCode, Results...>;
+
+  struct Parts {
+    explicit Parts(Handler given)
+        : handler{std::move(given)},
+          executor{asio::get_associated_executor(handler, asio::system_executor{})},
+          work{executor} {}
+
+    Handler handler;
+    Executor executor;
+    asio::executor_work_guard<Executor> work;
+    bool cancellable = false;
+  };
+
+  /// What runs on the executor. It has the allocator of the handler.
+  struct Call {
+    using allocator_type = Allocator;
+
+    std::shared_ptr<AsioOperation> self;
+    Outcome outcome;
+
+    allocator_type get_allocator() const noexcept {
+      return asio::get_associated_allocator(self->parts_->handler);
+    }
+
+    void operator()() {
+      Parts parts = std::move(*self->parts_);
+      self->parts_.reset();
+      self.reset();
+      if (parts.cancellable) asio::get_associated_cancellation_slot(parts.handler).clear();
+      std::apply(std::move(parts.handler), std::move(outcome));
+    }
+  };
+
+  // NOLINTEND(bugprone-unchecked-optional-access)
+
+  std::optional<Parts> parts_;
+  Outcome outcome_;
+  std::atomic_flag one_of_two_;  ///< initiated or completed: whichever is second calls
+};
+
+template <class Handler>
+void asio_lock(Handler handler, const Client& client, std::string name, LockOptions options) {
+  using Operation = AsioOperation<Handler, Lock>;
+  const auto operation = Operation::make(std::move(handler));
+  const auto prepared = simba::detail::prepare_lock(client, simba::detail::LockCall::lock,
+                                                    std::move(name), std::move(options));
+  operation->cancel_by([prepared] { prepared.cancel(); });
+  prepared.start([operation](simba::detail::Completion<LockResult> completion) {
+    Operation::complete(operation, asio_code(completion.code), *std::move(completion.value));
+  });
+  Operation::initiated(operation);
+}
+
+template <class Handler>
+void asio_try_lock(Handler handler, const Client& client, std::string name, LockOptions options) {
+  using Operation = AsioOperation<Handler, LockResult>;
+  const auto operation = Operation::make(std::move(handler));
+  const auto prepared = simba::detail::prepare_lock(client, simba::detail::LockCall::try_lock,
+                                                    std::move(name), std::move(options));
+  operation->cancel_by([prepared] { prepared.cancel(); });
+  prepared.start([operation](simba::detail::Completion<LockResult> completion) {
+    AsioErrorCode code = asio_code(completion.code);
+    if (!code && completion.value.outcome() == LockOutcome::cancelled) {
+      code = asio::error::operation_aborted;
+    }
+    Operation::complete(operation, code, std::move(completion.value));
+  });
+  Operation::initiated(operation);
+}
+
+template <class Handler>
+void asio_unlock(Handler handler, Lock lock) {
+  using Operation = AsioOperation<Handler>;
+  const auto operation = Operation::make(std::move(handler));
+  simba::detail::start_unlock(
+      std::move(lock), [operation](const simba::detail::Completion<bool>& completion) {
+        const bool in_doubt = !completion.code && !completion.value;
+        Operation::complete(operation,
+                            in_doubt ? make_error_code(ErrorKind::in_doubt) : completion.code);
+      });
+  Operation::initiated(operation);
+}
+
+template <class Handler>
+void asio_owner(Handler handler, const Client& client, const std::string& name) {
+  using Operation = AsioOperation<Handler, MutexOwner>;
+  const auto operation = Operation::make(std::move(handler));
+  simba::detail::start_owner(
+      client, name, [operation](simba::detail::Completion<MutexOwner> completion) {
+        Operation::complete(operation, completion.code, std::move(completion.value));
+      });
+  Operation::initiated(operation);
+}
+
+template <class AsioExecutor>
+class ExecutorOnAsio final : public Executor {
+ public:
+  explicit ExecutorOnAsio(AsioExecutor executor) : executor_{std::move(executor)} {}
+
+  void execute(std::function<void()> task) override { asio::post(executor_, std::move(task)); }
+
+  bool running_in_this_thread() const noexcept override {
+    if constexpr (requires {
+                    { executor_.running_in_this_thread() } -> std::same_as<bool>;
+                  }) {
+      return executor_.running_in_this_thread();
+    } else {
+      return false;
+    }
+  }
+
+ private:
+  const AsioExecutor executor_;
+};
+
+}  // namespace detail
+
+/// The functions below are initiating functions of Asio. For all of them:
+///
+/// Threads: the handler runs on its associated executor (without one, on Asio's system executor) by
+/// `asio::post`, and holds work of that executor until then. It never runs inside the initiating
+/// function, unless it has an immediate executor (Asio 1.28, Boost 1.82) that calls it there.
+/// Errors: `error_code` is `asio::error_code` or `boost::system::error_code`. The codes are those
+/// of `error_category()`; `asio::error::operation_aborted` after a cancellation by the associated
+/// slot, which completes at once.
+/// Lifetime: operations do not keep the client alive: when the last handle is gone, waits for a
+/// lock complete with ErrorKind::illegal_state. The executor's context must outlive its operations:
+/// close the client and run the context before you destroy it.
+
+/// `void(error_code, Lock)`. As `Client::lock`: ErrorKind::timeout after `options.wait`. A
+/// grant under way when it is cancelled is given back.
+template <class CompletionToken>
+auto async_lock(Client client, std::string name, LockOptions options, CompletionToken&& token) {
+  return asio::async_initiate<CompletionToken, void(detail::AsioErrorCode, Lock)>(
+      [](auto handler, Client with, std::string of, LockOptions how) {
+        detail::asio_lock(std::move(handler), with, std::move(of), std::move(how));
+      },
+      token, std::move(client), std::move(name), std::move(options));
+}
+
+/// `void(error_code, LockResult)`. As `Client::try_lock`: busy and timed out are not errors.
+template <class CompletionToken>
+auto async_try_lock(Client client, std::string name, LockOptions options, CompletionToken&& token) {
+  return asio::async_initiate<CompletionToken, void(detail::AsioErrorCode, LockResult)>(
+      [](auto handler, Client with, std::string of, LockOptions how) {
+        detail::asio_try_lock(std::move(handler), with, std::move(of), std::move(how));
+      },
+      token, std::move(client), std::move(name), std::move(options));
+}
+
+/// `void(error_code)`. No error: the store has confirmed the release. ErrorKind::in_doubt: it
+/// had not done so when the lease ended. Cannot be cancelled.
+template <class CompletionToken>
+auto async_unlock(Lock lock, CompletionToken&& token) {
+  return asio::async_initiate<CompletionToken, void(detail::AsioErrorCode)>(
+      [](auto handler, Lock what) { detail::asio_unlock(std::move(handler), std::move(what)); },
+      token, std::move(lock));
+}
+
+/// `void(error_code, MutexOwner)`. As `Client::owner`. Cannot be cancelled.
+template <class CompletionToken>
+auto async_owner(Client client, std::string name, CompletionToken&& token) {
+  return asio::async_initiate<CompletionToken, void(detail::AsioErrorCode, MutexOwner)>(
+      [](auto handler, Client with, const std::string& of) {
+        detail::asio_owner(std::move(handler), with, of);
+      },
+      token, std::move(client), std::move(name));
+}
+
+/// For `ClientOptions::executor`: all callbacks of the client run on `executor`, e.g. that of an
+/// `asio::io_context`.
+template <class AsioExecutor>
+[[nodiscard]] std::shared_ptr<Executor> make_asio_executor(AsioExecutor executor) {
+  return std::make_shared<detail::ExecutorOnAsio<AsioExecutor>>(std::move(executor));
+}
