@@ -21,8 +21,11 @@
 #include <asio/cancellation_type.hpp>
 #include <asio/error.hpp>
 #include <asio/error_code.hpp>
+#include <asio/execution/executor.hpp>
+#include <asio/execution/outstanding_work.hpp>
 #include <asio/executor_work_guard.hpp>
 #include <asio/post.hpp>
+#include <asio/prefer.hpp>
 #include <asio/system_executor.hpp>
 #if __has_include(<asio/associated_immediate_executor.hpp>)
 #include <asio/associated_immediate_executor.hpp>

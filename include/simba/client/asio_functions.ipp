@@ -10,6 +10,17 @@ inline AsioErrorCode asio_code(const std::error_code& code) {
   return code;
 }
 
+/// Holds work of an executor while it exists. (The guard takes a strand of any executor for what it
+/// is not.)
+template <class Executor>
+auto work_of(const Executor& executor) {
+  if constexpr (asio::execution::is_executor<Executor>::value) {
+    return asio::prefer(executor, asio::execution::outstanding_work.tracked);
+  } else {
+    return asio::executor_work_guard<Executor>{executor};
+  }
+}
+
 /// Passes one completion to a handler, on its executor. It may outlive the handler's context on a
 /// thread of Simba: so it is not in the handler's memory, and what it has of the user's is gone
 /// when the handler is called.
@@ -62,11 +73,11 @@ class AsioOperation {
     explicit Parts(Handler given)
         : handler{std::move(given)},
           executor{asio::get_associated_executor(handler, asio::system_executor{})},
-          work{executor} {}
+          work{work_of(executor)} {}
 
     Handler handler;
     Executor executor;
-    asio::executor_work_guard<Executor> work;
+    decltype(work_of(std::declval<Executor>())) work;
     bool cancellable = false;
   };
 

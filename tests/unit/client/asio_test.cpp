@@ -13,12 +13,14 @@
 #include <utility>
 #include <vector>
 
+#include <asio/any_io_executor.hpp>
 #include <asio/awaitable.hpp>
 #include <asio/bind_cancellation_slot.hpp>
 #include <asio/bind_executor.hpp>
 #include <asio/cancellation_signal.hpp>
 #include <asio/co_spawn.hpp>
 #include <asio/io_context.hpp>
+#include <asio/strand.hpp>
 #include <asio/use_awaitable.hpp>
 #include <asio/use_future.hpp>
 #if __has_include(<asio/bind_immediate_executor.hpp>)
@@ -82,6 +84,19 @@ TEST_F(ClientOnAsio, AHandlerRunsOnItsExecutorAndNeverInsideTheInitiator) {
   EXPECT_FALSE(called);
   context_.run();
   EXPECT_TRUE(called);
+}
+
+TEST_F(ClientOnAsio, AHandlerCanBeOnAStrandOfAnyExecutor) {
+  const auto strand = asio::make_strand(asio::any_io_executor{context_.get_executor()});
+  bool in_strand = false;
+  async_lock(*client_, "order", {},
+             asio::bind_executor(strand, [&](asio::error_code code, const Lock& lock) {
+               EXPECT_FALSE(code);
+               EXPECT_TRUE(lock.held());
+               in_strand = strand.running_in_this_thread();
+             }));
+  context_.run();  // the lock is work of the strand's context
+  EXPECT_TRUE(in_strand);
 }
 
 TEST_F(ClientOnAsio, ErrorsAreCodes) {

@@ -16,6 +16,7 @@
 #include <asio/bind_executor.hpp>
 #include <asio/error_code.hpp>
 #include <asio/io_context.hpp>
+#include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/bind_allocator.hpp>
 #include <boost/asio/bind_cancellation_slot.hpp>
@@ -26,6 +27,7 @@
 #include <boost/asio/error.hpp>
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
+#include <boost/asio/strand.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/system/error_code.hpp>
 #include <boost/system/system_error.hpp>
@@ -106,6 +108,20 @@ TEST_F(ClientOnBoostAsio, HandlersRunOnTheirExecutorAndNeverInsideTheInitiator) 
   context_.run();
   EXPECT_TRUE(confirmed);
   EXPECT_TRUE(client_->try_lock("order"));
+}
+
+TEST_F(ClientOnBoostAsio, AHandlerCanBeOnAStrandOfAnyExecutor) {
+  const auto strand =
+      boost::asio::make_strand(boost::asio::any_io_executor{context_.get_executor()});
+  bool in_strand = false;
+  boost_asio::async_lock(*client_, "order", {},
+                         boost::asio::bind_executor(strand, [&](BoostCode code, const Lock& lock) {
+                           EXPECT_FALSE(code);
+                           EXPECT_TRUE(lock.held());
+                           in_strand = strand.running_in_this_thread();
+                         }));
+  context_.run();  // the lock is work of the strand's context
+  EXPECT_TRUE(in_strand);
 }
 
 TEST_F(ClientOnBoostAsio, ErrorsAreCodes) {
