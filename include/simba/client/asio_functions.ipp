@@ -21,6 +21,14 @@ auto work_of(const Executor& executor) {
   }
 }
 
+/// `asio::post`, from a thread that the context knows nothing of: whoever runs the context may
+/// destroy it after the last call. So the context does not run out of work before this returns.
+template <class Executor, class Call>
+void post_from_outside(const Executor& executor, Call call) {
+  [[maybe_unused]] const auto work = work_of(executor);
+  asio::post(executor, std::move(call));
+}
+
 /// Passes one completion to a handler, on its executor. It may outlive the handler's context on a
 /// thread of Simba: so it is not in the handler's memory, and what it has of the user's is gone
 /// when the handler is called.
@@ -56,7 +64,7 @@ class AsioOperation {
     self->outcome_ = Outcome{code, std::move(results)...};
     if (!self->one_of_two_.test_and_set()) return;  // not inside the initiating function
     const Executor executor = self->parts_->executor;
-    asio::post(executor, Call{self, std::move(self->outcome_)});
+    post_from_outside(executor, Call{self, std::move(self->outcome_)});
   }
 
   /// The last that an initiating function does.
@@ -167,7 +175,9 @@ class ExecutorOnAsio final : public Executor {
  public:
   explicit ExecutorOnAsio(AsioExecutor executor) : executor_{std::move(executor)} {}
 
-  void execute(std::function<void()> task) override { asio::post(executor_, std::move(task)); }
+  void execute(std::function<void()> task) override {
+    post_from_outside(executor_, std::move(task));
+  }
 
   bool running_in_this_thread() const noexcept override {
     if constexpr (requires {
