@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "simba/core/error.hpp"
+#include "simba/core/names.hpp"
 
 namespace simba::fence {
 
@@ -33,6 +34,27 @@ Sql sql(FencingToken token, std::string_view column) {
   }
   return {.set = fmt::format("{} = {}", column, token),
           .where = fmt::format("{} <= {}", column, token)};
+}
+
+std::string redis(std::string_view script) {
+  check_not_blank("script", script);
+  if (script.starts_with("#!")) {
+    throw InvalidArgumentError{
+        "a fenced script must not begin with \"#!\": the check of the token comes before it"};
+  }
+  // Compared as text, since the numbers of Lua are exact up to 2^53 only.
+  constexpr std::string_view check = R"lua(do
+  local token, seen = ARGV[#ARGV], redis.call('GET', KEYS[#KEYS]) or '0'
+  if not string.find(token, '^[1-9]%d*$') then
+    return redis.error_reply('ERR the last argument must be the fencing token')
+  end
+  if #token < #seen or (#token == #seen and token < seen) then
+    return redis.error_reply('FENCED a newer owner has written, with token ' .. seen)
+  end
+  redis.call('SET', KEYS[#KEYS], token)
+end
+)lua";
+  return std::string{check}.append(script);
 }
 
 }  // namespace simba::fence

@@ -25,4 +25,17 @@ struct Sql {
 /// letters, digits, '_' and '.'.
 [[nodiscard]] Sql sql(FencingToken token, std::string_view column = "fence");
 
+/// A Lua script for Redis that does what `script` does, unless a newer owner has been there: then
+/// it writes nothing and returns an error that begins with "FENCED".
+///
+/// It takes one more key after those of `script`, which keeps the greatest token seen, and one more
+/// argument after those of `script`, the token:
+///
+///     const std::string write = simba::fence::redis("return redis.call('SET', KEYS[1], ARGV[1])");
+///     // EVAL <write> 2 report:{eu} report:{eu}:fence <value> <token>
+///
+/// The text does not depend on the token, so the server compiles it once. Throws
+/// InvalidArgumentError if `script` is blank or begins with "#!", since the check must come first.
+[[nodiscard]] std::string redis(std::string_view script);
+
 }  // namespace simba::fence

@@ -31,12 +31,12 @@ using support::scaled;
 /// Far less than the lease where it is not said otherwise: what happens within it is no take-over.
 constexpr auto promptly = 5s;
 
-constexpr std::chrono::milliseconds short_ttl{600};
-constexpr std::chrono::milliseconds short_transition{400};
+constexpr std::chrono::milliseconds brief_ttl{600};
+constexpr std::chrono::milliseconds brief_transition{400};
 
 /// The longest from the death of an owner with a short lease to the next: the lease, the jitter of
 /// a JVM contender, and a second.
-constexpr auto take_over = short_ttl + short_transition + 1'000ms + 1'000ms;
+constexpr auto take_over = brief_ttl + brief_transition + 1'000ms + 1'000ms;
 
 class RedisJvm : public ::testing::Test {
  protected:
@@ -46,8 +46,8 @@ class RedisJvm : public ::testing::Test {
 
   std::string owner() { return console.value({"GET", owner_key(mutex)}); }
 
-  static JvmContender::Settings short_lease() {
-    return {.ttl = scaled(short_ttl), .transition = scaled(short_transition)};
+  static JvmContender::Settings brief_lease() {
+    return {.ttl = scaled(brief_ttl), .transition = scaled(brief_transition)};
   }
 
   const support::Location location = support::redis_location();
@@ -78,8 +78,8 @@ TEST_F(RedisJvm, HandsOverToItsLike) {
 }
 
 TEST_F(RedisJvm, TakesOverWhenItsLikeDiesAndNotWhileThatRenews) {
-  JvmContender one{location, mutex, "one", short_lease()};
-  JvmContender two{location, mutex, "two", short_lease()};
+  JvmContender one{location, mutex, "one", brief_lease()};
+  JvmContender two{location, mutex, "two", brief_lease()};
   one.start();
   ASSERT_NE(one.said("acquired"), "");
   two.start();
@@ -94,7 +94,7 @@ TEST_F(RedisJvm, TakesOverWhenItsLikeDiesAndNotWhileThatRenews) {
 }
 
 TEST_F(RedisJvm, NoticesThatItHasNotRenewed) {
-  JvmContender one{location, mutex, "one", short_lease()};
+  JvmContender one{location, mutex, "one", brief_lease()};
   one.start();
   ASSERT_NE(one.said("acquired"), "");
   console.ask({"SET", owner_key(mutex), "other", "PX", "100"});
@@ -133,10 +133,10 @@ TEST_F(RedisJvm, FailsOnMessagesThatAreNotOfTheProtocol) {
 /// Ours and one or more of the JVM's.
 class RedisBesideJvm : public RedisJvm {
  protected:
-  static engine::ContentionOptions short_contention() {
-    engine::ContentionOptions contention;
-    contention.ttl = scaled(short_ttl);
-    contention.transition = scaled(short_transition);
+  static ContentionOptions short_contention() {
+    ContentionOptions contention;
+    contention.ttl = scaled(brief_ttl);
+    contention.transition = scaled(brief_transition);
     return contention;
   }
 
@@ -207,7 +207,7 @@ TEST_F(RedisBesideJvm, WeWaitAndItReleases) {
 TEST_F(RedisBesideJvm, ItRenewsAndWeKeepWaiting) {
   const auto quick = make_redis_factory(support::redis_options(location, short_contention()));
   SimbaLocker ours{mutex, *quick};
-  JvmContender jvm{location, mutex, "jvm", short_lease()};
+  JvmContender jvm{location, mutex, "jvm", brief_lease()};
   jvm.start();
   ASSERT_NE(jvm.said("acquired"), "");
   const auto acquired = let_wait(ours);
@@ -225,7 +225,7 @@ TEST_F(RedisBesideJvm, ItRenewsAndWeKeepWaiting) {
 
 TEST_F(RedisBesideJvm, ItDiesAndWeGetTheMutexAfterItsLease) {
   SimbaLocker ours{mutex, *factory};
-  JvmContender jvm{location, mutex, "jvm", short_lease()};
+  JvmContender jvm{location, mutex, "jvm", brief_lease()};
   const auto before = now();
   jvm.start();
   ASSERT_NE(jvm.said("acquired"), "");
@@ -234,7 +234,7 @@ TEST_F(RedisBesideJvm, ItDiesAndWeGetTheMutexAfterItsLease) {
   jvm.kill();
 
   ASSERT_TRUE(is_ready(acquired, take_over));
-  EXPECT_GT(acquired.get() - before, short_lease().ttl + short_lease().transition);
+  EXPECT_GT(acquired.get() - before, brief_lease().ttl + brief_lease().transition);
 }
 
 TEST_F(RedisBesideJvm, OursIsCutOffAndItGetsTheMutexAfterWeHaveSteppedDown) {
@@ -243,7 +243,7 @@ TEST_F(RedisBesideJvm, OursIsCutOffAndItGetsTheMutexAfterWeHaveSteppedDown) {
       make_redis_store(support::redis_options(location, short_contention()), runtime), runtime,
       short_contention());
   SimbaLocker ours{mutex, *cuttable.factory};
-  JvmContender jvm{location, mutex, "jvm", short_lease()};
+  JvmContender jvm{location, mutex, "jvm", brief_lease()};
   ours.acquire();
   let_wait(jvm);
   std::promise<LocalTime> lost;

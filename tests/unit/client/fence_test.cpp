@@ -63,5 +63,11 @@ TEST(Fence, WhatIsNoTokenOrNoColumnIsRefused) {
   EXPECT_EQ(fence::sql(7, "account.token").where, "account.token <= 7");
 }
 
+TEST(Fence, AScriptThatCannotFollowTheCheckIsRefused) {
+  EXPECT_THROW(static_cast<void>(fence::redis(" ")), InvalidArgumentError);
+  EXPECT_THROW(static_cast<void>(fence::redis("#!lua flags=no-writes\nreturn 1")),
+               InvalidArgumentError);
+}
+
 }  // namespace
 }  // namespace simba
