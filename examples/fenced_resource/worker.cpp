@@ -2,8 +2,9 @@
 
 #include <chrono>
 
-#include "simba/config/make_factory.hpp"
-#include "simba/locker/simba_locker.hpp"
+#include "simba/core/log.hpp"
+#include "simba/core/runtime.hpp"
+#include "simba/simba.hpp"
 
 using namespace std::chrono_literals;
 
@@ -22,12 +23,11 @@ bool write(const Channel& storage, simba::FencingToken token, const std::string&
 
 void work(const std::string& name, int records, const std::string& url, const Channel& storage) {
   // The storage tells the story, so Simba's own log would be too much.
-  const auto factory = simba::make_factory(
-      url, {.runtime = simba::make_runtime({.log = simba::make_null_logger()})});
-  simba::SimbaLocker lock{"example-fenced-resource", *factory};
+  const simba::Client client{url,
+                             {.runtime = simba::make_runtime({.log = simba::make_null_logger()})}};
   int next = 1;
   while (next <= records) {
-    lock.acquire(60s);
+    simba::Lock lock = client.lock("example-fenced-resource", {.wait = 60s});
     storage.send({Message::Kind::acquired, lock.fencing_token()});
     // It is right to look at lost(), and not enough: the process may be frozen after the look and
     // before the write. No client can close that gap; the storage does, by the token.
@@ -35,6 +35,6 @@ void work(const std::string& name, int records, const std::string& url, const Ch
            write(storage, lock.fencing_token(), name + "'s record " + std::to_string(next))) {
       ++next;
     }
-    lock.close();
+    lock.unlock_confirmed();  // the process may end now
   }
 }

@@ -14,6 +14,8 @@
 #include "simba/config/configuration.hpp"
 #include "simba/simba.hpp"
 #include "support/safety.hpp"
+#include "support/temporary_folder.hpp"
+#include "unit/core/forked.hpp"
 
 namespace simba {
 namespace {
@@ -68,6 +70,31 @@ TEST(ClientThreads, ClosingEndsTheWaitsOfAllThreads) {
   }
   EXPECT_EQ(ended, 8);
   EXPECT_TRUE(held.held());
+}
+
+TEST(ClientThreads, AForkedChildHoldsNothingIsToldSoAndReleasesNothing) {
+  const support::TemporaryFolder folder;
+  const Client client{"sqlite:" + (folder.path() / "simba.db").string()};
+  Lock lock = client.lock("order");
+  Election election = client.elect("leader", {});
+  Watch watch = client.watch("order", [](const MutexOwner&) {});
+  EXPECT_TRUE(test::in_forked_child([&] {
+    bool told = false;
+    try {
+      static_cast<void>(client.try_lock("stock"));
+    } catch (const IllegalStateError&) {
+      told = true;
+    }
+    const bool nothing = !lock.held() && lock.lost().stop_requested() && !election.is_leader();
+    // What a child destroys on its way out.
+    lock.unlock();
+    election = {};
+    watch = {};
+    client.close();
+    return told && nothing;
+  }));
+  EXPECT_TRUE(lock.verify());
+  EXPECT_TRUE(lock.unlock_confirmed());
 }
 
 TEST(ClientThreads, NeitherTheConstructorNorACopyOpensAnything) {
