@@ -114,7 +114,7 @@ int run() {
   const auto at = server.location();
   SqlProduct product;
   product.name = "MariaDB";
-  product.make_factory = [&](const engine::ContentionOptions& options) {
+  product.make_factory = [&](const ContentionOptions& options) {
     return mysql::make_mysql_factory({.host = at.host,
                                       .port = at.port,
                                       .user = at.user,

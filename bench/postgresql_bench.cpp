@@ -69,7 +69,7 @@ int run() {
   const auto at = server.location();
   SqlProduct product;
   product.name = "PostgreSQL";
-  product.make_factory = [&](const engine::ContentionOptions& options) {
+  product.make_factory = [&](const ContentionOptions& options) {
     return postgresql::make_postgresql_factory({.host = at.host,
                                                 .port = at.port,
                                                 .user = at.user,

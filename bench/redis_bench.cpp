@@ -251,7 +251,7 @@ int run() {
   const auto at = server.location();
   SqlProduct product;
   product.name = "Redis";
-  product.make_factory = [&](const engine::ContentionOptions& options) {
+  product.make_factory = [&](const ContentionOptions& options) {
     return redis::make_redis_factory(support::redis_options(at, options));
   };
   Table table;

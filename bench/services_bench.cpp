@@ -60,7 +60,7 @@ struct Member {
 };
 
 int run() {
-  engine::ContentionOptions options;
+  ContentionOptions options;
   options.ttl = 10s;
   const auto factory = memory::make_memory_factory(options);
   std::vector<std::unique_ptr<Member>> members;

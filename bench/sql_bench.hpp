@@ -35,8 +35,7 @@ using namespace std::chrono_literals;
 /// A store and the raw driver below it.
 struct SqlProduct {
   std::string name;
-  std::function<std::unique_ptr<MutexServiceFactory>(const engine::ContentionOptions&)>
-      make_factory;
+  std::function<std::unique_ptr<MutexServiceFactory>(const ContentionOptions&)> make_factory;
 
   /// Acquires and releases `rounds` times by the bare driver, with the statements of the store.
   std::function<void(int rounds)> raw;
@@ -190,7 +189,7 @@ inline double take_over_milliseconds(const SqlProduct& product) {
   constexpr int take_overs = 21;
   std::vector<double> took;
   for (int i = 0; i < take_overs; ++i) {
-    engine::ContentionOptions lease;
+    ContentionOptions lease;
     lease.ttl = i % 2 == 0 ? 10s : 600s;
     const Shared<TakeOver> shared;
     const std::string mutex = "take-over-" + std::to_string(i);

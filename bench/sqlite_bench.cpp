@@ -68,7 +68,7 @@ class Raw {
 int run() {
   const support::TemporaryFolder folder;
   const auto path = folder.path() / "simba.db";
-  const auto make_factory = [&](const engine::ContentionOptions& options) {
+  const auto make_factory = [&](const ContentionOptions& options) {
     return sqlite::make_sqlite_factory({.path = path, .sql = {.contention = options}});
   };
   std::unique_ptr<Raw> raw;

@@ -27,7 +27,7 @@ class Store {
         std::chrono::milliseconds drain = {});
 
   MutexServiceFactory& factory() const noexcept { return *factory_; }
-  const engine::ContentionPlan& plan() const noexcept { return plan_; }
+  const ContentionPlan& plan() const noexcept { return plan_; }
   const std::shared_ptr<Logger>& log() const noexcept { return runtime_->log; }
 
   /// Which passwords the programs that we start get.
@@ -37,7 +37,7 @@ class Store {
   Store(const CommonOptions& options, Output& output, Talk talk,
         const config::Configuration& configuration);
 
-  const engine::ContentionPlan plan_;
+  const ContentionPlan plan_;
   const Passwords passwords_;
   const std::shared_ptr<const Runtime> runtime_;
   const std::unique_ptr<MutexServiceFactory> factory_;

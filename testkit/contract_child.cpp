@@ -48,7 +48,7 @@ struct Order {
   pid_t parent = 0;
   std::string location;
   std::string mutex;
-  engine::ContentionOptions lease;
+  ContentionOptions lease;
   nanoseconds patience{0};
   int rounds = 0;
   std::string folder;

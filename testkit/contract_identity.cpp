@@ -46,9 +46,8 @@ struct Twin {
 };
 
 /// How long both may own: until the next renewal of the first is answered.
-std::chrono::nanoseconds longest_both(const Contract& contract,
-                                      const engine::ContentionOptions& lease) {
-  const engine::ContentionPlan plan{lease};
+std::chrono::nanoseconds longest_both(const Contract& contract, const ContentionOptions& lease) {
+  const ContentionPlan plan{lease};
   return plan.renew_after + plan.request_timeout + contract.stall();
 }
 

@@ -71,11 +71,11 @@ void check(const StoreUnderTest& store) {
   check(store.name_limits.mutex >= 40, "name_limits.mutex must be at least 40 (got " +
                                            std::to_string(store.name_limits.mutex) + ")");
   // Options that contradict each other are reported here and not by each test.
-  engine::ContentionOptions options;
+  ContentionOptions options;
   options.ttl = store.ttl;
   options.transition = store.transition;
   options.jitter = store.jitter;
-  static_cast<void>(engine::ContentionPlan{options});
+  static_cast<void>(ContentionPlan{options});
 }
 
 std::shared_ptr<ContractRun> register_contract(StoreUnderTest store, std::string program) {
@@ -139,7 +139,7 @@ std::string_view to_string(Capability capability) noexcept {
 
 CuttableFactory make_cuttable_factory(std::shared_ptr<engine::LeaseStore> store,
                                       std::shared_ptr<const Runtime> runtime,
-                                      const engine::ContentionOptions& options) {
+                                      const ContentionOptions& options) {
   const auto line = std::make_shared<FaultStore>(std::move(store));
   return {
       .factory = std::make_unique<engine::LeaseServiceFactory>(line, std::move(runtime), options),

@@ -40,7 +40,7 @@ void a_service_started_during_an_outage_acquires_after_it(Contract& contract) {
 
 void stop_returns_within_the_bound_during_an_outage(Contract& contract) {
   const auto lease = contract.calm_lease();
-  const auto bound = worst_cases(engine::ContentionPlan{lease}).stop + contract.stall();
+  const auto bound = worst_cases(ContentionPlan{lease}).stop + contract.stall();
   const auto factory = contract.cuttable_factory(lease);
   const std::string mutex = contract.fresh_name();
   Member owner{contract, mutex, *factory};
@@ -80,7 +80,7 @@ void a_release_that_did_not_get_through_ends_with_the_lease(Contract& contract) 
   owner.stop();
   ASSERT_TRUE(waiter.has_acquired());
   EXPECT_LE(waiter.acquired_at() - owner.released_at(),
-            worst_cases(engine::ContentionPlan{lease}).hand_over_without_notice);
+            worst_cases(ContentionPlan{lease}).hand_over_without_notice);
 }
 
 void stop_in_on_released_after_a_loss_ends_the_service(Contract& contract) {

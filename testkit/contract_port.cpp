@@ -52,8 +52,7 @@ class Answers {
 /// A client of the store, attached to it.
 class Client {
  public:
-  Client(const Contract& contract, const engine::ContentionOptions& lease,
-         std::uint64_t instance = 1)
+  Client(const Contract& contract, const ContentionOptions& lease, std::uint64_t instance = 1)
       : contract_{contract},
         lease_{lease},
         instance_{instance},
@@ -140,7 +139,7 @@ class Client {
   }
 
   const Contract& contract_;
-  const engine::ContentionOptions lease_;
+  const ContentionOptions lease_;
   const std::uint64_t instance_;
   std::shared_ptr<LeaseStore> store_;
   std::shared_ptr<void> attachment_;

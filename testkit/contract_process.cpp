@@ -39,7 +39,7 @@ struct Pipe {
 
 std::vector<std::string> common_arguments(const Contract& contract, const char* role,
                                           const std::string& mutex,
-                                          const engine::ContentionOptions& lease) {
+                                          const ContentionOptions& lease) {
   return {contract.program(),
           std::string{child_option},
           role,
@@ -56,12 +56,12 @@ std::vector<std::string> common_arguments(const Contract& contract, const char* 
 }  // namespace
 
 Child Child::holder(const Contract& contract, const std::string& mutex,
-                    const engine::ContentionOptions& lease) {
+                    const ContentionOptions& lease) {
   return Child{contract, common_arguments(contract, "holder", mutex, lease)};
 }
 
 Child Child::worker(const Contract& contract, const std::string& mutex,
-                    const engine::ContentionOptions& lease, int rounds, const std::string& folder) {
+                    const ContentionOptions& lease, int rounds, const std::string& folder) {
   auto arguments = common_arguments(contract, "worker", mutex, lease);
   arguments.push_back(std::to_string(rounds));
   arguments.push_back(folder);

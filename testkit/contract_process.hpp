@@ -17,13 +17,12 @@ class Child {
  public:
   /// Acquires once and holds on; answers questions meanwhile.
   static Child holder(const Contract& contract, const std::string& mutex,
-                      const engine::ContentionOptions& lease);
+                      const ContentionOptions& lease);
 
   /// Acquires `rounds` times. Each time it adds one to the number in the file `folder`/count, which
   /// it reads and writes without any other protection, and adds its visit to `folder`/visits.
   static Child worker(const Contract& contract, const std::string& mutex,
-                      const engine::ContentionOptions& lease, int rounds,
-                      const std::string& folder);
+                      const ContentionOptions& lease, int rounds, const std::string& folder);
 
   Child(Child&& other) noexcept;
   Child& operator=(Child&&) = delete;

@@ -60,31 +60,30 @@ double Contract::lease_scale() const {
   return store().scale * from_environment;
 }
 
-engine::ContentionOptions Contract::lease(int factor) const {
+ContentionOptions Contract::lease(int factor) const {
   const auto scaled_ms = [&](milliseconds span) {
     return std::chrono::duration_cast<milliseconds>(span * lease_scale());
   };
-  engine::ContentionOptions options;
+  ContentionOptions options;
   options.ttl = scaled_ms(store().ttl * factor);
   options.transition = scaled_ms(store().transition * factor);
   options.jitter = {scaled_ms(store().jitter.low), scaled_ms(store().jitter.high)};
   return options;
 }
 
-engine::ContentionOptions Contract::short_lease() const { return lease(1); }
+ContentionOptions Contract::short_lease() const { return lease(1); }
 
-engine::ContentionOptions Contract::clear_lease() const { return lease(3); }
+ContentionOptions Contract::clear_lease() const { return lease(3); }
 
-engine::ContentionOptions Contract::calm_lease() const {
+ContentionOptions Contract::calm_lease() const {
   return lease(has(Capability::prompt_hand_over) ? 8 : 1);
 }
 
-std::unique_ptr<MutexServiceFactory> Contract::factory(
-    const engine::ContentionOptions& options) const {
+std::unique_ptr<MutexServiceFactory> Contract::factory(const ContentionOptions& options) const {
   return store().make_factory(location(), options);
 }
 
-Cuttable Contract::cuttable_factory(const engine::ContentionOptions& options) const {
+Cuttable Contract::cuttable_factory(const ContentionOptions& options) const {
   return Cuttable{store().make_cuttable_factory(location(), options)};
 }
 

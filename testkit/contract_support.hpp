@@ -65,15 +65,15 @@ class Contract {
   std::string fresh_name() const;
 
   /// A lease that ends soon, for tests that wait for that.
-  engine::ContentionOptions short_lease() const;
+  ContentionOptions short_lease() const;
   /// A longer one, whose bounds leave a busy machine more time.
-  engine::ContentionOptions clear_lease() const;
+  ContentionOptions clear_lease() const;
   /// A lease that does not end by itself while a test lasts.
-  engine::ContentionOptions calm_lease() const;
+  ContentionOptions calm_lease() const;
 
-  std::unique_ptr<MutexServiceFactory> factory(const engine::ContentionOptions& options) const;
+  std::unique_ptr<MutexServiceFactory> factory(const ContentionOptions& options) const;
   std::unique_ptr<MutexServiceFactory> factory() const { return factory(calm_lease()); }
-  Cuttable cuttable_factory(const engine::ContentionOptions& options) const;
+  Cuttable cuttable_factory(const ContentionOptions& options) const;
 
   LocalTime now() const { return clock_->now(); }
 
@@ -88,8 +88,8 @@ class Contract {
   /// What a busy machine may take on top of a bound: a stall of it fails no test.
   std::chrono::nanoseconds stall() const { return scaled(std::chrono::seconds{1}); }
   /// From the crash of an owner to the next one, at worst.
-  std::chrono::nanoseconds take_over(const engine::ContentionOptions& options) const {
-    return worst_cases(engine::ContentionPlan{options}).take_over + scaled(store().end_of_lease);
+  std::chrono::nanoseconds take_over(const ContentionOptions& options) const {
+    return worst_cases(ContentionPlan{options}).take_over + scaled(store().end_of_lease);
   }
 
   /// Waits until `condition` holds and says whether it does. Looks each millisecond; a pause in
@@ -102,7 +102,7 @@ class Contract {
  private:
   double scale() const;
   double lease_scale() const;
-  engine::ContentionOptions lease(int factor) const;
+  ContentionOptions lease(int factor) const;
 
   ContractRun& run_;
   const std::string test_name_;
@@ -110,7 +110,7 @@ class Contract {
 };
 
 /// A lease as the store counts it, from its beginning to the moment others may acquire.
-inline std::chrono::nanoseconds length(const engine::ContentionOptions& options) {
+inline std::chrono::nanoseconds length(const ContentionOptions& options) {
   return options.ttl + options.transition;
 }
 

@@ -37,11 +37,11 @@ std::string held_entry(const std::string& mutex, const std::string& contender_id
 
 }  // namespace
 
-milliseconds kill_after(const engine::ContentionPlan& plan) noexcept {
+milliseconds kill_after(const ContentionPlan& plan) noexcept {
   return std::max(plan.margin * 6 / 10, milliseconds{1});
 }
 
-std::optional<std::string> margin_problem(const engine::ContentionPlan& plan) {
+std::optional<std::string> margin_problem(const ContentionPlan& plan) {
   if (plan.margin >= least_margin) return std::nullopt;
   return fmt::format(
       "margin must be at least {} ms (got {} ms), so that CMD can be terminated before anyone else "

@@ -17,10 +17,10 @@ namespace simba::cli {
 
 /// How long a group has from TERM to KILL when the lease is over: less than the margin, so that all
 /// of it is dead before anyone else can own the mutex.
-std::chrono::milliseconds kill_after(const engine::ContentionPlan& plan) noexcept;
+std::chrono::milliseconds kill_after(const ContentionPlan& plan) noexcept;
 
 /// What is wrong with a margin that is too short for that; nothing where it is long enough.
-std::optional<std::string> margin_problem(const engine::ContentionPlan& plan);
+std::optional<std::string> margin_problem(const ContentionPlan& plan);
 
 /// The variables that tell a program which mutex it runs under; SIMBA_HELD names all of them, where
 /// a simba runs inside another.
@@ -56,7 +56,7 @@ class LeaseKeeper {
 /// Threads: every function may be called from any thread.
 class Withheld {
  public:
-  explicit Withheld(const engine::ContentionPlan& plan) : margin_{plan.margin} {}
+  explicit Withheld(const ContentionPlan& plan) : margin_{plan.margin} {}
 
   /// Lets the lease run out, where it is not over yet, and says why. For an `on_released`.
   void keep(MutexContendService& service, std::string_view reason, Output& output);

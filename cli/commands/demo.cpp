@@ -88,7 +88,7 @@ struct Times {
   std::string transition{};
 
   /// Throws Error, of kind `unsupported` where SQLite was not built in.
-  engine::ContentionPlan plan() const {
+  ContentionPlan plan() const {
     auto configuration = config::Configuration::from_url(demo_store);
     configuration.set("ttl", ttl, "--ttl");
     configuration.set("transition", transition, "--transition");
@@ -102,7 +102,7 @@ class Demo {
   Demo(const Times& times, const std::string& folder, Signals& signals, Output& output)
       : output_{output},
         view_{output},
-        take_over_bound_{engine::worst_cases(times.plan()).take_over},
+        take_over_bound_{simba::worst_cases(times.plan()).take_over},
         election_{folder,
                   {"-b", demo_store, "-m", demo_mutex, "--ttl", times.ttl, "--transition",
                    times.transition},

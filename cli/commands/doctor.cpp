@@ -109,7 +109,7 @@ class Examination {
     }
   }
 
-  void show_plan(const engine::ContentionPlan& plan, const engine::WorstCases& worst) {
+  void show_plan(const ContentionPlan& plan, const WorstCases& worst) {
     line("lease",
          fmt::format("{} ttl + {} transition, renewed {} after the last renewal", to_text(plan.ttl),
                      to_text(plan.transition), to_text(plan.renew_after)));

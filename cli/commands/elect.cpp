@@ -261,7 +261,7 @@ class Leader final : public AbstractMutexContender {
   const Invocation& invocation_;
   const Passwords passwords_;
   const sigset_t mask_;
-  const engine::ContentionPlan plan_;
+  const ContentionPlan plan_;
   const Hooks hooks_;
   const std::chrono::milliseconds drain_;
   const OnFailure on_failure_;

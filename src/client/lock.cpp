@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "client/client_core.hpp"
+#include "core/text.hpp"
 
 namespace simba {
 
@@ -22,7 +23,26 @@ std::stop_token fired_token() {
   return fired.get_token();
 }
 
+std::string text(const Span& span) {
+  return span.is_forever() ? "forever" : detail::seconds_text(span.nanoseconds());
+}
+
 }  // namespace
+
+std::string to_string(const LockOptions& options) {
+  std::string set;
+  const auto add = [&](std::string_view name, std::string_view value) {
+    set.append(set.empty() ? "" : ", ").append(name).append(" ").append(value);
+  };
+  if (options.wait) add("wait", text(*options.wait));
+  if (options.max_hold) add("max hold", text(*options.max_hold));
+  if (!options.id.empty()) add("id", options.id.view());
+  return set.empty() ? "defaults" : set;
+}
+
+std::ostream& operator<<(std::ostream& out, const LockOptions& options) {
+  return out << to_string(options);
+}
 
 namespace detail {
 

@@ -1,7 +1,6 @@
 #include "simba/client/owner.hpp"
 
 #include <algorithm>
-#include <ostream>
 
 #include <fmt/format.h>
 
@@ -43,17 +42,6 @@ std::optional<std::string> endpoint_of(std::string_view contender_id) {
 
 std::optional<std::string> endpoint(const MutexOwner& owner) {
   return endpoint_of(owner.owner_id());
-}
-
-bool operator==(const MutexOwner& one, const MutexOwner& other) noexcept {
-  return one.owner_id() == other.owner_id() && one.fencing_token() == other.fencing_token() &&
-         one.acquired_at() == other.acquired_at() && one.ttl_at() == other.ttl_at() &&
-         one.transition_at() == other.transition_at();
-}
-
-std::ostream& operator<<(std::ostream& out, const MutexOwner& owner) {
-  if (owner.owner_id().empty()) return out << "nobody";
-  return out << owner.owner_id() << " (fencing token " << owner.fencing_token() << ')';
 }
 
 }  // namespace simba

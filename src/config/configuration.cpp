@@ -140,9 +140,9 @@ void Configuration::set(std::string_view key, std::string_view value, std::strin
   settings_ = std::move(changed);
 }
 
-engine::ContentionPlan Configuration::plan() const { return settings().options()->plan(); }
+ContentionPlan Configuration::plan() const { return settings().options()->plan(); }
 
-engine::WorstCases Configuration::worst_cases() const {
+WorstCases Configuration::worst_cases() const {
   const auto options = settings().options();
   return options->make_store()->worst_cases(options->plan());
 }

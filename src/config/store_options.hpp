@@ -26,7 +26,7 @@ class StoreOptions {
   virtual std::string description() const = 0;
 
   /// Throws InvalidArgumentError if the options contradict each other.
-  virtual engine::ContentionPlan plan() const = 0;
+  virtual ContentionPlan plan() const = 0;
 
   /// The store itself, for its own checks and for what it says of itself. Starts nothing. Throws
   /// Error.

@@ -1,5 +1,7 @@
 #include "simba/core/error.hpp"
 
+#include <ostream>
+
 namespace simba {
 
 std::string_view to_string(ErrorKind kind) noexcept {
@@ -29,6 +31,8 @@ std::string_view to_string(ErrorKind kind) noexcept {
   }
   return "unknown";
 }
+
+std::ostream& operator<<(std::ostream& out, ErrorKind kind) { return out << to_string(kind); }
 
 Error::Error(ErrorKind kind, const std::string& message)
     : std::runtime_error{message}, kind_{kind} {}

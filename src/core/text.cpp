@@ -105,6 +105,10 @@ std::array<unsigned, 3> parse_version(std::string_view text) noexcept {
   return version;
 }
 
+std::string seconds_text(std::chrono::nanoseconds span) {
+  return fmt::format("{}s", std::chrono::duration<double>{span}.count());
+}
+
 std::size_t edit_distance(std::string_view one, std::string_view other) {
   std::vector<std::size_t> before;
   std::vector<std::size_t> above(other.size() + 1);

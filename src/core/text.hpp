@@ -2,6 +2,7 @@
 
 #include <array>
 #include <charconv>
+#include <chrono>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
@@ -37,6 +38,9 @@ std::string excerpt(std::string_view text, std::size_t longest = longest_excerpt
 
 /// Whatever is not an ASCII letter, a digit or in `plain` as %41.
 std::string percent_encoded(std::string_view text, std::string_view plain = "-._~");
+
+/// In seconds, e.g. "10s", "0.25s".
+std::string seconds_text(std::chrono::nanoseconds span);
 
 /// A host as it stands before a port: an IPv6 address in brackets.
 std::string host_text(std::string_view host);

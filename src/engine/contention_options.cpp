@@ -1,11 +1,13 @@
 #include "simba/engine/contention_options.hpp"
 
 #include <algorithm>
+#include <ostream>
 #include <string_view>
 
+#include "core/text.hpp"
 #include "simba/core/error.hpp"
 
-namespace simba::engine {
+namespace simba {
 
 namespace {
 
@@ -89,6 +91,44 @@ nanoseconds ContentionPlan::without_drift(nanoseconds span) const noexcept {
   return span - span / 1'000'000 * clock_drift_ppm;
 }
 
+std::string to_string(const ContentionOptions& options) {
+  const ContentionOptions defaults;
+  std::string text = "ttl " + detail::seconds_text(options.ttl) + ", transition " +
+                     detail::seconds_text(options.transition);
+  const auto add = [&](std::string_view name, const std::string& value) {
+    text.append(", ").append(name).append(" ").append(value);
+  };
+  const auto add_span = [&](std::string_view name, std::optional<milliseconds> value,
+                            std::optional<milliseconds> usual = std::nullopt) {
+    if (value && value != usual) add(name, detail::seconds_text(*value));
+  };
+  add_span("initial delay", options.initial_delay, defaults.initial_delay);
+  add_span("margin", options.margin);
+  if (options.clock_drift_ppm != defaults.clock_drift_ppm) {
+    add("clock drift", std::to_string(options.clock_drift_ppm) + " ppm");
+  }
+  if (options.renew_at_percent != defaults.renew_at_percent) {
+    add("renew at", std::to_string(options.renew_at_percent) + "%");
+  }
+  add_span("renew grid", options.renew_grid);
+  add_span("request timeout", options.request_timeout);
+  add_span("retry min", options.retry_min);
+  add_span("retry max", options.retry_max);
+  add_span("retry refused", options.retry_refused);
+  if (options.jitter != defaults.jitter) {
+    add("jitter", detail::seconds_text(options.jitter.low) + " to " +
+                      detail::seconds_text(options.jitter.high));
+  }
+  add_span("drain limit", options.drain_limit, defaults.drain_limit);
+  add_span("release wait", options.release_wait);
+  add_span("observe interval", options.observe_interval);
+  return text;
+}
+
+std::ostream& operator<<(std::ostream& out, const ContentionOptions& options) {
+  return out << to_string(options);
+}
+
 WorstCases worst_cases(const ContentionPlan& plan) noexcept {
   const nanoseconds drift = plan.lease() - plan.without_drift(plan.lease());
   const nanoseconds take_over =
@@ -120,4 +160,4 @@ std::string describe(const ContentionPlan& plan, const WorstCases& worst) {
          " plus the time callbacks take (at most " + text(plan.drain_limit) + ")\n";
 }
 
-}  // namespace simba::engine
+}  // namespace simba

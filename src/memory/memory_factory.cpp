@@ -17,8 +17,7 @@ std::unique_ptr<MutexServiceFactory> make_memory_factory(MemoryFactoryOptions op
       std::move(options.store), std::move(options.runtime), options.contention);
 }
 
-std::unique_ptr<MutexServiceFactory> make_memory_factory(
-    const engine::ContentionOptions& contention) {
+std::unique_ptr<MutexServiceFactory> make_memory_factory(const ContentionOptions& contention) {
   return make_memory_factory(MemoryFactoryOptions{contention, nullptr, nullptr});
 }
 

@@ -64,7 +64,7 @@ Settings::Settings(const MySqlOptions& checked)
     : options{checked_options(checked)},
       place{place_of(options)},
       statement_timeout{options.sql.statement_timeout.value_or(
-          engine::ContentionPlan{options.sql.contention}.request_timeout)},
+          ContentionPlan{options.sql.contention}.request_timeout)},
       pool_size{options.sql.pool_size.value_or(default_pool_size)} {}
 
 // Without a CA file of its own verify_ca accepts whoever has any certificate of a public CA.

@@ -97,7 +97,7 @@ std::optional<Error> refusal_to_connect(const ConnectionSettings& settings,
 }
 
 std::shared_ptr<const ConnectionSettings> checked_settings(const RedisOptions& options) {
-  const engine::ContentionPlan plan{options.contention};
+  const ContentionPlan plan{options.contention};
   check_endpoints(options);
   check_client_name(options.client_name);
   detail::require(options.database >= 0,

@@ -1,7 +1,10 @@
 #include "simba/schedule/schedule_config.hpp"
 
+#include <ostream>
+
 #include <fmt/format.h>
 
+#include "core/text.hpp"
 #include "simba/core/error.hpp"
 
 namespace simba {
@@ -29,6 +32,21 @@ ScheduleConfig ScheduleConfig::delay(std::chrono::nanoseconds initial_delay,
   const ScheduleConfig config{Strategy::fixed_delay, initial_delay, period};
   config.check();
   return config;
+}
+
+std::string to_string(const ScheduleConfig& config) {
+  const std::string period = detail::seconds_text(config.period);
+  std::string text = config.strategy == ScheduleConfig::Strategy::fixed_rate
+                         ? "every " + period
+                         : period + " after each run";
+  if (config.initial_delay != std::chrono::nanoseconds::zero()) {
+    text += ", first after " + detail::seconds_text(config.initial_delay);
+  }
+  return text;
+}
+
+std::ostream& operator<<(std::ostream& out, const ScheduleConfig& config) {
+  return out << to_string(config);
 }
 
 }  // namespace simba

@@ -19,11 +19,10 @@ SqlPlan::SqlPlan(const SqlOptions& options, const SqlDefaults& defaults)
           "pool_size", options.pool_size.value_or(defaults.pool_size), 1, most_connections)},
       connect_timeout{
           detail::in_bounds("connect_timeout", options.connect_timeout, milliseconds{1})},
-      statement_timeout{
-          detail::in_bounds("statement_timeout",
-                            options.statement_timeout.value_or(
-                                engine::ContentionPlan{options.contention}.request_timeout),
-                            milliseconds{1})},
+      statement_timeout{detail::in_bounds(
+          "statement_timeout",
+          options.statement_timeout.value_or(ContentionPlan{options.contention}.request_timeout),
+          milliseconds{1})},
       sees_gone_owners{defaults.sees_gone_owners},
       pause_per_mutex{defaults.pause_per_mutex} {}
 

@@ -126,8 +126,8 @@ class SqlStore final : public engine::LeaseStore, public std::enable_shared_from
   NameLimits name_limits() const noexcept override { return {}; }
 
   /// A hint that is lost costs a round of looks; then it is asked for.
-  engine::WorstCases worst_cases(const engine::ContentionPlan& plan) const override {
-    engine::WorstCases worst = engine::worst_cases(plan);
+  WorstCases worst_cases(const ContentionPlan& plan) const override {
+    WorstCases worst = simba::worst_cases(plan);
     const std::size_t watched = hub_->names()->size();
     const std::chrono::nanoseconds without_hint = plan_.round(watched) + plan.request_timeout;
     worst.hand_over_without_notice = std::min(worst.take_over, without_hint);

@@ -22,15 +22,15 @@ std::shared_ptr<engine::LeaseStore> make_zookeeper_store(const ZooKeeperOptions&
   if (!runtime) throw InvalidArgumentError{"a ZooKeeper store needs a runtime"};
   Settings settings = checked_settings(options);
   // Those who ask wait no longer than their request timeout: before that they are told why.
-  const engine::ContentionPlan plan{contention_of(options)};
+  const ContentionPlan plan{contention_of(options)};
   settings.connection_timeout = std::min(settings.connection_timeout, plan.request_timeout * 3 / 4);
   auto connector = make_c_connector(settings, runtime);
   return std::make_shared<ZooKeeperStore>(settings, std::move(connector), std::move(runtime));
 }
 
 // The owner is at risk when two thirds of a session have passed without proof.
-engine::ContentionOptions contention_of(const ZooKeeperOptions& options) {
-  engine::ContentionOptions contention = options.contention;
+ContentionOptions contention_of(const ZooKeeperOptions& options) {
+  ContentionOptions contention = options.contention;
   if (options.session_timeout) {
     contention.ttl = *options.session_timeout * 2 / 3;
     contention.transition = *options.session_timeout - contention.ttl;

@@ -28,8 +28,8 @@ void ZooKeeperStore::check_names(std::string_view mutex, std::string_view /*cont
 
 // The servers end a session that they have not heard of, once in a tick. A watch is lost only with
 // the connection; a waiter looks again when it is back, and once in a session timeout.
-engine::WorstCases ZooKeeperStore::worst_cases(const engine::ContentionPlan& plan) const {
-  engine::WorstCases worst = engine::worst_cases(plan);
+WorstCases ZooKeeperStore::worst_cases(const ContentionPlan& plan) const {
+  WorstCases worst = simba::worst_cases(plan);
   const auto session = settings_->session_timeout;
   worst.take_over = session + tick_of(*settings_, session) + plan.request_timeout;
   worst.hand_over_without_notice = session + plan.request_timeout;

@@ -26,7 +26,7 @@ class ZooKeeperStore final : public engine::LeaseStore,
   NameLimits name_limits() const noexcept override { return {}; }
   engine::OwnerWatch owner_watch() const noexcept override { return engine::OwnerWatch::kept; }
   void check_names(std::string_view mutex, std::string_view contender_id) const override;
-  engine::WorstCases worst_cases(const engine::ContentionPlan& plan) const override;
+  WorstCases worst_cases(const ContentionPlan& plan) const override;
   std::shared_ptr<void> attach() override;
 
   void acquire(const engine::LeaseRequest& request, engine::AnswerHandler handler) override;

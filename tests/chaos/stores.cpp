@@ -33,11 +33,11 @@ std::vector<FaultKind> group_faults(const LeaseTimes& times) {
 
 /// After a crash a mutex is free when the lease is over, and then one request must succeed.
 std::chrono::milliseconds take_over(const LeaseTimes& times) {
-  const engine::ContentionPlan plan{{.ttl = times.ttl,
-                                     .transition = times.transition,
-                                     .clock_drift_ppm = times.drift_ppm,
-                                     .jitter = {0ms, times.jitter}}};
-  return std::chrono::ceil<std::chrono::milliseconds>(engine::worst_cases(plan).take_over);
+  const ContentionPlan plan{{.ttl = times.ttl,
+                             .transition = times.transition,
+                             .clock_drift_ppm = times.drift_ppm,
+                             .jitter = {0ms, times.jitter}}};
+  return std::chrono::ceil<std::chrono::milliseconds>(simba::worst_cases(plan).take_over);
 }
 
 constexpr auto machine = 1'000ms;

@@ -175,7 +175,7 @@ class BrokenStore final : public simba::engine::LeaseStore {
 };
 
 int run_broken(int argc, char** argv, Fault fault) {
-  using simba::engine::ContentionOptions;
+  using simba::ContentionOptions;
   using simba::testkit::Capability;
   const auto broken = std::make_shared<BrokenStore>(fault);
   simba::testkit::StoreUnderTest store;

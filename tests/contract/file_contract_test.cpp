@@ -8,7 +8,7 @@
 #include "support/temporary_folder.hpp"
 
 int main(int argc, char** argv) {
-  using simba::engine::ContentionOptions;
+  using simba::ContentionOptions;
   using simba::testkit::Capability;
 
   std::optional<simba::support::TemporaryFolder> folder;

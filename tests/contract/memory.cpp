@@ -9,7 +9,6 @@ namespace simba::support {
 namespace {
 
 testkit::StoreUnderTest memory_store() {
-  using engine::ContentionOptions;
   using testkit::Capability;
   const auto shared = std::make_shared<memory::MemoryStore>(make_system_clock());
   testkit::StoreUnderTest store;

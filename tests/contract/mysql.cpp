@@ -10,7 +10,6 @@ namespace {
 
 /// The MySQL store on the server at `location`; the rest is the same for all of them.
 testkit::StoreUnderTest mysql_store(const char* name, Location (*location)()) {
-  using engine::ContentionOptions;
   using testkit::Capability;
   const auto options_of = [](const std::string& location, const ContentionOptions& contention) {
     const Location place = parse_location(location);

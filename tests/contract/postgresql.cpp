@@ -8,7 +8,6 @@ namespace simba::support {
 namespace {
 
 testkit::StoreUnderTest postgresql_store() {
-  using engine::ContentionOptions;
   using testkit::Capability;
   const auto options_of = [](const std::string& location, const ContentionOptions& contention) {
     return client_options<postgresql::PostgreSqlOptions>(parse_location(location),

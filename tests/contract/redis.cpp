@@ -10,7 +10,6 @@ namespace {
 
 /// The Redis store on the servers at `location`; the rest is the same for all of them.
 testkit::StoreUnderTest redis_store(const char* name, Location (*location)()) {
-  using engine::ContentionOptions;
   using testkit::Capability;
   testkit::StoreUnderTest store;
   store.name = name;

@@ -10,7 +10,6 @@ namespace simba::support {
 namespace {
 
 testkit::StoreUnderTest sqlite_store() {
-  using engine::ContentionOptions;
   using testkit::Capability;
   const auto folder = std::make_shared<std::optional<TemporaryFolder>>();
   testkit::StoreUnderTest store;

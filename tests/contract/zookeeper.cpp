@@ -64,7 +64,6 @@ bool is_no_node_name(std::string_view name) {
 
 /// The ZooKeeper store on the servers at `location`; the rest is the same for all of them.
 testkit::StoreUnderTest zookeeper_store(const char* name, Location (*location)()) {
-  using engine::ContentionOptions;
   using testkit::Capability;
   testkit::StoreUnderTest store;
   store.name = name;

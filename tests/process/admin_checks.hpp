@@ -46,8 +46,8 @@ inline std::shared_ptr<const Runtime> quiet_runtime() {
   return runtime;
 }
 
-inline engine::ContentionOptions short_contention() {
-  engine::ContentionOptions contention;
+inline ContentionOptions short_contention() {
+  ContentionOptions contention;
   contention.ttl = support::scaled(1s);
   contention.transition = support::scaled(1s);
   return contention;

@@ -44,10 +44,10 @@ std::string_view name_of(Rule rule) noexcept {
   return names.at(static_cast<std::size_t>(rule));
 }
 
-Checker::Checker(const Scene& scene, std::size_t mutexes, const engine::ContentionPlan& plan)
+Checker::Checker(const Scene& scene, std::size_t mutexes, const ContentionPlan& plan)
     : scene_{scene},
       plan_{plan},
-      owner_bound_{engine::worst_cases(plan).take_over + unhurried},
+      owner_bound_{simba::worst_cases(plan).take_over + unhurried},
       mutexes_(mutexes) {
   for (Mutex& mutex : mutexes_) mutex.unowned_since = scene.world.now();
 }

@@ -103,7 +103,7 @@ struct Party {
 /// Watches a run and says what is wrong. It never changes anything.
 class Checker {
  public:
-  Checker(const Scene& scene, std::size_t mutexes, const engine::ContentionPlan& plan);
+  Checker(const Scene& scene, std::size_t mutexes, const ContentionPlan& plan);
 
   Party& add(Host& host, Party::Kind kind, std::size_t mutex, const std::string& id);
 
@@ -237,7 +237,7 @@ class Checker {
   std::string words(const Party& party) const;
 
   const Scene scene_;
-  const engine::ContentionPlan& plan_;
+  const ContentionPlan& plan_;
   const nanoseconds owner_bound_;
   std::deque<Party> parties_;
   std::vector<std::vector<Party*>> of_host_;

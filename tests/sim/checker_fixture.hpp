@@ -94,7 +94,7 @@ class CheckerTest : public testing::Test {
   Threads threads_;
   Trace trace_{false};
   const Scene scene_{world_, threads_, trace_};
-  const engine::ContentionPlan plan_{engine::ContentionOptions{}};
+  const ContentionPlan plan_{ContentionOptions{}};
   Checker checker_{scene_, 1, plan_};
   Host one_{scene_, 0, "one", 0};
   Host other_{scene_, 1, "other", 0};

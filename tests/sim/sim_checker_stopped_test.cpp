@@ -333,9 +333,9 @@ TEST_F(StoppedCheckerTest, ARenewalThatComesWhenTheLeaseIsOverMakesItLastNoLonge
 }
 
 TEST_F(StoppedCheckerTest, NobodyNeedOwnBeforeTheInitialDelayIsOver) {
-  engine::ContentionOptions options;
+  ContentionOptions options;
   options.initial_delay = 3s;
-  const engine::ContentionPlan plan{options};
+  const ContentionPlan plan{options};
   Checker checker{scene_, 1, plan};
   Party& party = checker.add(one_, Party::Kind::candidate, 0, "a");
   checker.started(party);

@@ -19,7 +19,7 @@ int drift_of(World& world) {
   return kind == 0 ? -most_drift : kind == 1 ? most_drift : any;
 }
 
-engine::ContentionOptions options_of(World& world) {
+ContentionOptions options_of(World& world) {
   struct Lease {
     milliseconds ttl;
     milliseconds transition;
@@ -33,7 +33,7 @@ engine::ContentionOptions options_of(World& world) {
                                          {20'000ms, 10'000ms},
                                          {40'000ms, 20'000ms}}};
   const Lease lease = leases.at(world.below(leases.size()));
-  engine::ContentionOptions options;
+  ContentionOptions options;
   options.ttl = lease.ttl;
   options.transition = lease.transition;
   if (world.chance(350)) options.margin = 0ms;
@@ -71,7 +71,7 @@ const char* words(Party::Kind kind) {
 // ---- Process -------------------------------------------------------------------------------
 
 Process::Process(std::unique_ptr<Host> host, Network& network, Checker& checker, const Mood& mood,
-                 std::vector<Resource>& resources, const engine::ContentionOptions& options,
+                 std::vector<Resource>& resources, const ContentionOptions& options,
                  nanoseconds patience)
     : host_{std::move(host)},
       network_{network},

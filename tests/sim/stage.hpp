@@ -30,8 +30,7 @@ class Process {
   };
 
   Process(std::unique_ptr<Host> host, Network& network, Checker& checker, const Mood& mood,
-          std::vector<Resource>& resources, const engine::ContentionOptions& options,
-          nanoseconds patience);
+          std::vector<Resource>& resources, const ContentionOptions& options, nanoseconds patience);
   Process(const Process&) = delete;
   Process& operator=(const Process&) = delete;
 
@@ -80,8 +79,8 @@ class Stage {
   Trace trace;
   const Scene scene;
   const std::size_t mutexes;
-  const engine::ContentionOptions options;
-  const engine::ContentionPlan plan;
+  const ContentionOptions options;
+  const ContentionPlan plan;
   Checker checker;
   Network network;
   const bool namesakes;  ///< the last process has the contender ids of the first one

@@ -11,7 +11,7 @@ namespace simba::support {
 /// The options of a client of Redis test servers, as their location tells: one server, a cluster or
 /// sentinels; with TLS where the servers have it.
 inline redis::RedisOptions redis_options(const Location& location,
-                                         const engine::ContentionOptions& contention = {}) {
+                                         const ContentionOptions& contention = {}) {
   redis::RedisOptions options;
   options.endpoints = {{.host = location.host, .port = location.port}};
   if (!location.ports.empty()) {
@@ -39,7 +39,7 @@ inline redis::RedisOptions redis_options(const Location& location,
 
 /// The same by another port, e.g. of a proxy. For one server only.
 inline redis::RedisOptions redis_options(const Location& location, std::uint16_t port,
-                                         const engine::ContentionOptions& contention = {}) {
+                                         const ContentionOptions& contention = {}) {
   Location elsewhere = location;
   elsewhere.port = port;
   return redis_options(elsewhere, contention);

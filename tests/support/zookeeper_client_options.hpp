@@ -8,8 +8,8 @@ namespace simba::support {
 
 /// The options of a client of ZooKeeper test servers, as their location tells: one server or an
 /// ensemble.
-inline zookeeper::ZooKeeperOptions zookeeper_options(
-    const Location& location, const engine::ContentionOptions& contention = {}) {
+inline zookeeper::ZooKeeperOptions zookeeper_options(const Location& location,
+                                                     const ContentionOptions& contention = {}) {
   zookeeper::ZooKeeperOptions options;
   options.connect_string = connect_string(location);
   options.contention = contention;

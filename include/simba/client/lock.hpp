@@ -39,7 +39,13 @@ struct LockOptions {
   /// The contender id, which everyone sees as the owner. It must be unique among all that contend
   /// for this mutex. Empty: a globally unique one (`ContenderIdGenerator::unique()`).
   ContenderId id{};
+
+  friend bool operator==(const LockOptions&, const LockOptions&) = default;
 };
+
+/// What is set, e.g. "wait 10s, id a"; "defaults" if nothing is.
+std::string to_string(const LockOptions& options);
+std::ostream& operator<<(std::ostream& out, const LockOptions& options);
 
 /// Why a lock or leadership has ended.
 enum class Loss {

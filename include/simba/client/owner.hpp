@@ -1,6 +1,5 @@
 #pragma once
 
-#include <iosfwd>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -21,11 +20,5 @@ namespace simba {
 
 /// The endpoint of the holder, if its id has one. Leader discovery on every store.
 [[nodiscard]] std::optional<std::string> endpoint(const MutexOwner& owner);
-
-/// The same holder with the same token and the same lease on the store's clock.
-bool operator==(const MutexOwner& one, const MutexOwner& other) noexcept;
-
-/// E.g. "10.0.0.7:8080#simba-4a1f... (fencing token 7)", or "nobody".
-std::ostream& operator<<(std::ostream& out, const MutexOwner& owner);
 
 }  // namespace simba

@@ -84,10 +84,10 @@ class Configuration {
   void set(std::string_view key, std::string_view value, std::string_view origin);
 
   /// The contention options, validated and with all derived values filled in.
-  engine::ContentionPlan plan() const;
+  ContentionPlan plan() const;
 
   /// The worst cases of this store with this plan.
-  engine::WorstCases worst_cases() const;
+  WorstCases worst_cases() const;
 
   std::unique_ptr<MutexServiceFactory> make_factory(
       const std::shared_ptr<const Runtime>& runtime = {}) const;

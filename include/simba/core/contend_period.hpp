@@ -13,6 +13,8 @@ namespace simba {
 struct JitterBounds {
   std::chrono::milliseconds low{-200};
   std::chrono::milliseconds high{1000};
+
+  friend bool operator==(const JitterBounds&, const JitterBounds&) = default;
 };
 
 /// When the next attempt is due.

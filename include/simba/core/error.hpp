@@ -1,5 +1,6 @@
 #pragma once
 
+#include <iosfwd>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -23,6 +24,7 @@ enum class ErrorKind {
 
 /// The name of a kind as it appears in messages, e.g. "unavailable".
 std::string_view to_string(ErrorKind kind) noexcept;
+std::ostream& operator<<(std::ostream& out, ErrorKind kind);
 
 /// The base of every error that Simba throws or reports. "Held by another" is never an error.
 class Error : public std::runtime_error {

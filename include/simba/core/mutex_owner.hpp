@@ -1,5 +1,6 @@
 #pragma once
 
+#include <iosfwd>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -65,6 +66,12 @@ class MutexOwner {
   /// The same as `is_in_transition()`: a passed ttl alone does not make a mutex free.
   bool has_owner() const noexcept;
 
+  /// The same holder with the same token and the same lease on the store's clock.
+  friend bool operator==(const MutexOwner& one, const MutexOwner& other) noexcept {
+    return one.owner_id_ == other.owner_id_ && one.fencing_token_ == other.fencing_token_ &&
+           one.lease_ == other.lease_;
+  }
+
  private:
   std::string owner_id_;
   StoreLease lease_;
@@ -72,5 +79,9 @@ class MutexOwner {
   FencingToken fencing_token_ = 0;
   std::shared_ptr<const Clock> clock_;  // empty for nobody
 };
+
+/// E.g. "10.0.0.7:8080#simba-4a1f... (fencing token 7)", or "nobody".
+std::string to_string(const MutexOwner& owner);
+std::ostream& operator<<(std::ostream& out, const MutexOwner& owner);
 
 }  // namespace simba

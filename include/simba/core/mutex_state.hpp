@@ -1,5 +1,7 @@
 #pragma once
 
+#include <iosfwd>
+#include <string>
 #include <string_view>
 
 #include "simba/core/mutex_owner.hpp"
@@ -26,9 +28,15 @@ class MutexState {
   bool is_owner(std::string_view contender_id) const noexcept;
   bool is_in_ttl(std::string_view contender_id) const noexcept;
 
+  friend bool operator==(const MutexState&, const MutexState&) noexcept = default;
+
  private:
   MutexOwner before_;
   MutexOwner after_;
 };
+
+/// E.g. "nobody -> a (fencing token 7)".
+std::string to_string(const MutexState& state);
+std::ostream& operator<<(std::ostream& out, const MutexState& state);
 
 }  // namespace simba

@@ -1,12 +1,13 @@
 #pragma once
 
 #include <chrono>
+#include <iosfwd>
 #include <optional>
 #include <string>
 
 #include "simba/core/contend_period.hpp"
 
-namespace simba::engine {
+namespace simba {
 
 /// How a mutex is contended for. An aggregate: set what you need; everything else has a default.
 /// Values left empty are derived from the lease (ttl + transition).
@@ -55,7 +56,14 @@ struct ContentionOptions {
 
   /// How often an observer polls if the store does not notify it of changes. Derived: the ttl.
   std::optional<std::chrono::milliseconds> observe_interval{};
+
+  friend bool operator==(const ContentionOptions&, const ContentionOptions&) = default;
 };
+
+/// What differs from the defaults after ttl and transition, e.g. "ttl 10s, transition 6s, margin
+/// 0.2s". For what is derived from it see `describe`.
+std::string to_string(const ContentionOptions& options);
+std::ostream& operator<<(std::ostream& out, const ContentionOptions& options);
 
 /// The options, validated and with all derived values filled in. Constant.
 struct ContentionPlan {
@@ -109,4 +117,4 @@ WorstCases worst_cases(const ContentionPlan& plan) noexcept;
 /// A human-readable description of a few lines; `worst` are the worst cases of the store.
 std::string describe(const ContentionPlan& plan, const WorstCases& worst);
 
-}  // namespace simba::engine
+}  // namespace simba

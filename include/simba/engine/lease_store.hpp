@@ -124,7 +124,7 @@ class LeaseStore {
   /// The worst cases of services with this plan, for display. A store that is faster than its
   /// leases may say so, and one that is slower must.
   virtual WorstCases worst_cases(const ContentionPlan& plan) const {
-    return engine::worst_cases(plan);
+    return simba::worst_cases(plan);
   }
 
   /// Throws InvalidArgumentError, with the reason, if the store does not accept a name that is

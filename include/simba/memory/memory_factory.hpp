@@ -12,7 +12,7 @@ namespace simba::memory {
 /// other; factories that share a runtime share its threads. A store passed here must use the clock
 /// of the runtime (`runtime->clock`), or the system clock if no runtime is passed.
 struct MemoryFactoryOptions {
-  engine::ContentionOptions contention{};
+  ContentionOptions contention{};
   std::shared_ptr<MemoryStore> store{};      ///< empty: a new one
   std::shared_ptr<const Runtime> runtime{};  ///< empty: a new one, by `make_runtime()`
 };
@@ -22,8 +22,7 @@ struct MemoryFactoryOptions {
 std::unique_ptr<MutexServiceFactory> make_memory_factory(MemoryFactoryOptions options);
 
 /// With its own store and runtime.
-std::unique_ptr<MutexServiceFactory> make_memory_factory(
-    const engine::ContentionOptions& contention);
+std::unique_ptr<MutexServiceFactory> make_memory_factory(const ContentionOptions& contention);
 
 /// With its own store and runtime, and default options.
 std::unique_ptr<MutexServiceFactory> make_memory_factory();

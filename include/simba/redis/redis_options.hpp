@@ -72,7 +72,7 @@ struct RedisOptions {
   std::optional<std::chrono::milliseconds> command_timeout{};
 
   /// Includes `ttl` and `transition`.
-  engine::ContentionOptions contention{};
+  ContentionOptions contention{};
 
   std::shared_ptr<const Runtime> runtime{};  ///< empty: a new one, by `make_runtime()`
 };

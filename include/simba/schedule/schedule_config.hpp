@@ -1,6 +1,8 @@
 #pragma once
 
 #include <chrono>
+#include <iosfwd>
+#include <string>
 
 namespace simba {
 
@@ -24,6 +26,12 @@ struct ScheduleConfig {
 
   /// Throws InvalidArgumentError if `initial_delay` is negative or `period` is not positive.
   void check() const;
+
+  friend bool operator==(const ScheduleConfig&, const ScheduleConfig&) = default;
 };
+
+/// E.g. "every 30s", or "30s after each run, first after 5s".
+std::string to_string(const ScheduleConfig& config);
+std::ostream& operator<<(std::ostream& out, const ScheduleConfig& config);
 
 }  // namespace simba

@@ -20,7 +20,7 @@ enum class Schema {
 /// default.
 struct SqlOptions {
   /// Includes `initial_delay`, `ttl` and `transition`.
-  engine::ContentionOptions contention{};
+  ContentionOptions contention{};
 
   /// How often to poll for changes: the longest time that a change goes unnoticed if no
   /// notification arrives. One statement polls all mutexes that are waited for or observed.

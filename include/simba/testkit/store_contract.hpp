@@ -43,16 +43,16 @@ struct CuttableFactory {
 /// Creates such a factory over any lease store.
 CuttableFactory make_cuttable_factory(std::shared_ptr<engine::LeaseStore> store,
                                       std::shared_ptr<const Runtime> runtime,
-                                      const engine::ContentionOptions& options);
+                                      const ContentionOptions& options);
 
 /// A store, and what its contract tests need to know about it.
 struct StoreUnderTest {
   using MakeFactory = std::function<std::unique_ptr<MutexServiceFactory>(
-      const std::string& location, const engine::ContentionOptions& options)>;
+      const std::string& location, const ContentionOptions& options)>;
   using MakeStore = std::function<std::shared_ptr<engine::LeaseStore>(
-      const std::string& location, const engine::ContentionOptions& options)>;
-  using MakeCuttableFactory = std::function<CuttableFactory(
-      const std::string& location, const engine::ContentionOptions& options)>;
+      const std::string& location, const ContentionOptions& options)>;
+  using MakeCuttableFactory =
+      std::function<CuttableFactory(const std::string& location, const ContentionOptions& options)>;
 
   /// In CamelCase, e.g. "Redis": the tests are called RedisContract.<sentence>.
   std::string name;
@@ -93,7 +93,7 @@ struct StoreUnderTest {
   /// busy machine.
   std::chrono::milliseconds hand_over{200};
 
-  /// How much longer than `engine::worst_cases` a take-over after a crash may take, for a store
+  /// How much longer than `simba::worst_cases` a take-over after a crash may take, for a store
   /// that ends leases only at its own ticks.
   std::chrono::milliseconds end_of_lease{0};
 

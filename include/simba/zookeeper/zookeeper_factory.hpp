@@ -26,6 +26,6 @@ std::shared_ptr<engine::LeaseStore> make_zookeeper_store(const ZooKeeperOptions&
                                                          std::shared_ptr<const Runtime> runtime);
 
 /// The contention options with a lease as long as the requested session timeout.
-engine::ContentionOptions contention_of(const ZooKeeperOptions& options);
+ContentionOptions contention_of(const ZooKeeperOptions& options);
 
 }  // namespace simba::zookeeper

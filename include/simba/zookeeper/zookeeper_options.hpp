@@ -60,7 +60,7 @@ struct ZooKeeperOptions {
   /// not.
   TlsOptions tls{};
 
-  engine::ContentionOptions contention{};
+  ContentionOptions contention{};
 
   std::shared_ptr<const Runtime> runtime{};  ///< empty: a new one, by `make_runtime()`
 };

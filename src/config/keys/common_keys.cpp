@@ -2,7 +2,7 @@
 
 namespace simba::config {
 
-void bind_contention(KeyTable& table, engine::ContentionOptions& options) {
+void bind_contention(KeyTable& table, ContentionOptions& options) {
   table.begin(KeyGroup::contention);
   table.duration({.name = "initial-delay", .meaning = "delay before the first attempt"},
                  options.initial_delay);

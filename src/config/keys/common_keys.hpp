@@ -8,7 +8,7 @@
 namespace simba::config {
 
 /// The keys that several stores have. The options must outlive the table.
-void bind_contention(KeyTable& table, engine::ContentionOptions& options);
+void bind_contention(KeyTable& table, ContentionOptions& options);
 void bind_tls(KeyTable& table, TlsOptions& options);
 
 /// Those of SQL and of its contention.

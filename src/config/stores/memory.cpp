@@ -14,9 +14,7 @@ class MemoryOptions final : public StoreOptions {
   MemoryOptions() { bind_contention(keys_, options_.contention); }
 
   std::string description() const override { return "memory:"; }
-  engine::ContentionPlan plan() const override {
-    return engine::ContentionPlan{options_.contention};
-  }
+  ContentionPlan plan() const override { return ContentionPlan{options_.contention}; }
   std::shared_ptr<engine::LeaseStore> make_store() const override {
     return std::make_shared<memory::MemoryStore>(idle_runtime()->clock);
   }

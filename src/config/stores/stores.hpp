@@ -35,9 +35,7 @@ std::vector<Parameter> read_zookeeper_url(const Url& url);
 template <class Options, auto& store_of, auto& factory_of, auto& admin_of>
 class OptionsOf : public StoreOptions {
  public:
-  engine::ContentionPlan plan() const override {
-    return engine::ContentionPlan{common(options_).contention};
-  }
+  ContentionPlan plan() const override { return ContentionPlan{common(options_).contention}; }
   std::shared_ptr<engine::LeaseStore> make_store() const override {
     return store_of(complete(), idle_runtime());
   }

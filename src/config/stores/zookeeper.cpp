@@ -69,8 +69,8 @@ class ZooKeeperStoreOptions final
                        complete().connect_string);
   }
 
-  engine::ContentionPlan plan() const override {
-    return engine::ContentionPlan{zookeeper::contention_of(options_)};
+  ContentionPlan plan() const override {
+    return ContentionPlan{zookeeper::contention_of(options_)};
   }
 
  private:

@@ -1,5 +1,6 @@
 #include "simba/core/mutex_owner.hpp"
 
+#include <ostream>
 #include <utility>
 
 namespace simba {
@@ -40,5 +41,14 @@ bool MutexOwner::is_in_transition_of(std::string_view contender_id) const noexce
 }
 
 bool MutexOwner::has_owner() const noexcept { return is_in_transition(); }
+
+std::string to_string(const MutexOwner& owner) {
+  if (owner.owner_id().empty()) return "nobody";
+  return owner.owner_id() + " (fencing token " + std::to_string(owner.fencing_token()) + ')';
+}
+
+std::ostream& operator<<(std::ostream& out, const MutexOwner& owner) {
+  return out << to_string(owner);
+}
 
 }  // namespace simba

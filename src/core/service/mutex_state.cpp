@@ -1,5 +1,6 @@
 #include "simba/core/mutex_state.hpp"
 
+#include <ostream>
 #include <utility>
 
 namespace simba {
@@ -29,6 +30,14 @@ bool MutexState::is_owner(std::string_view contender_id) const noexcept {
 
 bool MutexState::is_in_ttl(std::string_view contender_id) const noexcept {
   return after_.is_in_ttl(contender_id);
+}
+
+std::string to_string(const MutexState& state) {
+  return to_string(state.before()) + " -> " + to_string(state.after());
+}
+
+std::ostream& operator<<(std::ostream& out, const MutexState& state) {
+  return out << to_string(state);
 }
 
 }  // namespace simba

@@ -108,7 +108,7 @@ class Examination {
 
   /// Expiry is replicated as a moment, so the clock of the replica that takes over decides.
   void check_clocks(const Endpoint& master) {
-    const engine::ContentionPlan plan{console_.options().contention};
+    const ContentionPlan plan{console_.options().contention};
     const milliseconds margin = plan.margin;
     for (const Endpoint& replica : replicas_in(console_.ask(master, {"ROLE"}))) {
       try {

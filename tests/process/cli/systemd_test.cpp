@@ -106,7 +106,7 @@ TEST_F(CliSystemd, TheLeaderHasTimeForItsLastHookAndForALeaseThatRunsOut) {
   const auto drain = config::parse_duration(word);
   const auto limit =
       config::parse_duration(service_value("TimeoutStopSec", unit("leader.service")));
-  const engine::ContentionOptions options;  // as they are by default
+  const ContentionOptions options;  // as they are by default
   EXPECT_GT(limit, drain + options.ttl + options.transition);
 }
 

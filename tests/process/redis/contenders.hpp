@@ -26,8 +26,8 @@ inline const std::chrono::milliseconds short_ttl = support::scaled(600ms);
 inline const std::chrono::milliseconds short_transition = support::scaled(400ms);
 inline const std::chrono::milliseconds short_lease = short_ttl + short_transition;
 
-inline engine::ContentionOptions short_contention() {
-  engine::ContentionOptions contention;
+inline ContentionOptions short_contention() {
+  ContentionOptions contention;
   contention.ttl = short_ttl;
   contention.transition = short_transition;
   return contention;

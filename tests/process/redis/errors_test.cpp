@@ -263,7 +263,7 @@ TEST_F(RedisErrors, AServerThatIsFullKeepsWhatIsHeldAndTakesNothingNew) {
 }
 
 TEST_F(RedisErrors, ABusyServerKeepsWhatIsHeldWhenItComesBackInTime) {
-  engine::ContentionOptions contention;
+  ContentionOptions contention;
   contention.ttl = 3'000ms;
   contention.transition = 1'000ms;
   auto with = options();

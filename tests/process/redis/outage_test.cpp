@@ -27,8 +27,8 @@ using testkit::RecordingContender;
 constexpr auto slack = 300ms;
 
 /// A lease within which a server can be killed and started again.
-engine::ContentionOptions long_contention() {
-  engine::ContentionOptions contention;
+ContentionOptions long_contention() {
+  ContentionOptions contention;
   contention.ttl = 2'000ms;
   contention.transition = 1'000ms;
   return contention;
@@ -56,7 +56,7 @@ struct Contending {
 
 class RedisOutage : public ::testing::Test {
  protected:
-  std::unique_ptr<MutexServiceFactory> factory(const engine::ContentionOptions& contention,
+  std::unique_ptr<MutexServiceFactory> factory(const ContentionOptions& contention,
                                                std::uint16_t port = 0) {
     auto options =
         support::redis_options(server().location(), port == 0 ? server().port() : port, contention);
@@ -311,7 +311,7 @@ TEST_F(RedisOutage, StopReturnsWithinItsBoundInABlackHole) {
   ASSERT_TRUE(owner.contender.wait_for_acquisitions(1, scaled(10s)));
   Contending waiter{*one};
   ASSERT_TRUE(eventually([&] { return !waiter.contender.owners().empty(); }));
-  const auto bound = engine::worst_cases(engine::ContentionPlan{short_contention()}).stop;
+  const auto bound = simba::worst_cases(ContentionPlan{short_contention()}).stop;
 
   proxy.black_hole();
   auto begin = now();

@@ -73,7 +73,7 @@ class SqlOutageBounds : public testing::TestWithParam<SqlProduct> {
   }
 
   const std::chrono::nanoseconds stop_bound_ =
-      engine::worst_cases(engine::ContentionPlan{bounded_lease().contention}).stop;
+      simba::worst_cases(ContentionPlan{bounded_lease().contention}).stop;
   std::unique_ptr<Server> server_;
   std::unique_ptr<FaultProxy> proxy_;
   std::unique_ptr<MutexServiceFactory> factory_;

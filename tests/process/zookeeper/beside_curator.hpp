@@ -49,8 +49,8 @@ constexpr std::chrono::milliseconds curator_session{1'000};
 /// for sessions that are over, and a second.
 constexpr auto take_over = curator_session + support::zookeeper_tick + 1'000ms;
 
-inline engine::ContentionOptions short_contention() {
-  engine::ContentionOptions contention;
+inline ContentionOptions short_contention() {
+  ContentionOptions contention;
   contention.ttl = scaled(curator_session * 6 / 10);
   contention.transition = scaled(curator_session * 4 / 10);
   return contention;
@@ -60,7 +60,7 @@ inline engine::ContentionOptions short_contention() {
 class Ours {
  public:
   Ours(const support::Location& location, const std::string& mutex, const std::string& id,
-       OwnershipLedger& ledger, const engine::ContentionOptions& contention = {})
+       OwnershipLedger& ledger, const ContentionOptions& contention = {})
       : contender_{mutex, id, hooks(ledger)},
         factory_{make_zookeeper_factory(support::zookeeper_options(location, contention))},
         service_{factory_->create_mutex_contend_service(contender_)} {}

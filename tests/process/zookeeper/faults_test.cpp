@@ -227,7 +227,7 @@ TEST_F(ZooKeeperFaults, AStopWhileCutOffIsBoundedAndItsNodeIsRemovedAfterwards) 
   const Contending stays{*mine.factory, "stays"};
   const Contending stops{*mine.factory, "m"};
   ASSERT_TRUE(stays.owns() && stops.owns());
-  const auto bound = engine::worst_cases(engine::ContentionPlan{contention_of(options_of(1))}).stop;
+  const auto bound = simba::worst_cases(ContentionPlan{contention_of(options_of(1))}).stop;
 
   mine.proxy.cut();
   const auto begin = now();
@@ -244,7 +244,7 @@ TEST_F(ZooKeeperFaults, AStopWhileCutOffIsBoundedAndItsNodeIsRemovedAfterwards) 
 
 TEST_F(ZooKeeperFaults, AStopInABlackHoleIsBoundedAndSoIsTheEndOfTheFactory) {
   Proxied mine{server_.port()};
-  const auto bound = engine::worst_cases(engine::ContentionPlan{contention_of(options_of(1))}).stop;
+  const auto bound = simba::worst_cases(ContentionPlan{contention_of(options_of(1))}).stop;
   {
     const Contending owner{*mine.factory, "m"};
     const Contending waiter{*mine.factory, "m"};

@@ -9,10 +9,13 @@
 #include <string>
 #include <utility>
 #include <vector>
+#include <version>
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include "simba/engine/lease_service_factory.hpp"
+#include "simba/format.hpp"
 #include "simba/memory/memory_store.hpp"
 #include "simba/simba.hpp"
 #include "simba/testkit/fault_store.hpp"
@@ -469,6 +472,37 @@ TEST(ClientText, OutcomesAndLossesHaveText) {
   out << LockOutcome::timed_out << ", " << Loss::max_hold;
   EXPECT_EQ(out.str(), "timed out, maximum hold");
 }
+
+TEST(ClientText, ValuesAreComparedAndPrinted) {
+  std::ostringstream out;
+  out << MutexState{} << "; " << LockOptions{} << "; "
+      << LockOptions{.wait = 1500ms, .max_hold = forever, .id = "a"} << "; " << every(30s) << "; "
+      << ContentionOptions{.ttl = 4s, .margin = 250ms, .renew_at_percent = 50} << "; "
+      << ErrorKind::in_doubt;
+  EXPECT_EQ(out.str(),
+            "nobody -> nobody; defaults; wait 1.5s, max hold forever, id a; every 30s; "
+            "ttl 4s, transition 6s, margin 0.25s, renew at 50%; in doubt");
+
+  const MutexOwner owner{"a", {}, {}, 7, nullptr};
+  EXPECT_EQ((MutexState{MutexOwner::none(), owner}), (MutexState{{}, owner}));
+  EXPECT_NE((MutexState{owner, owner}), (MutexState{{}, owner}));
+  EXPECT_EQ((LockOptions{.wait = 1s}), (LockOptions{.wait = 1000ms}));
+  EXPECT_NE((LockOptions{.wait = 1s}), LockOptions{});
+  EXPECT_NE((ContentionOptions{.ttl = 4s}), ContentionOptions{});
+  EXPECT_NE(every(30s), after_pauses_of(30s));
+}
+
+#if FMT_VERSION >= 100'000
+TEST(ClientText, FmtPrintsValues) {
+  EXPECT_EQ(fmt::format("{}|{:>8}", MutexOwner::none(), Health::well), "nobody|    well");
+}
+#endif
+
+#ifdef __cpp_lib_format
+TEST(ClientText, StdFormatPrintsValues) {
+  EXPECT_EQ(std::format("{}|{:>8}", MutexOwner::none(), Health::well), "nobody|    well");
+}
+#endif
 
 }  // namespace
 }  // namespace simba

@@ -103,7 +103,7 @@ class PasswordOptions final : public StoreOptions {
   PasswordOptions() { keys_.secret({.name = "password"}, password); }
 
   std::string description() const override { return {}; }
-  engine::ContentionPlan plan() const override { return engine::ContentionPlan{{}}; }
+  ContentionPlan plan() const override { return ContentionPlan{{}}; }
   std::shared_ptr<engine::LeaseStore> make_store() const override { return {}; }
   std::unique_ptr<MutexServiceFactory> make_factory(
       std::shared_ptr<const Runtime> /*runtime*/) const override {

@@ -274,7 +274,7 @@ TEST_F(LockerOnMemory, AStoreThatDoesNotAnswerDelaysCloseOnlyForABoundedTime) {
   store_->black_hole();
   const LocalTime before = world_.now();
   one_.close();
-  EXPECT_LE(world_.now() - before, engine::worst_cases(factory_.plan()).stop);
+  EXPECT_LE(world_.now() - before, simba::worst_cases(factory_.plan()).stop);
   EXPECT_FALSE(one_.is_held());
 }
 

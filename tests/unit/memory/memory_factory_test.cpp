@@ -84,7 +84,7 @@ TEST(MemoryFactory, AnOwnerThatKeepsRenewingHoldsTheMutexPastItsLease) {
 }
 
 TEST(MemoryFactory, RefusesOptionsThatContradictEachOther) {
-  engine::ContentionOptions options;
+  ContentionOptions options;
   options.ttl = 0ms;
   EXPECT_THROW(make_memory_factory(options), InvalidArgumentError);
 }

@@ -38,7 +38,7 @@ TEST(RedisPlan, TheDefaultsAreAllowed) {
 TEST(RedisPlan, ACommandTimesOutWhenItsRequestWould) {
   RedisOptions options;
   EXPECT_EQ(checked_settings(options)->command_timeout,
-            engine::ContentionPlan{options.contention}.request_timeout);
+            ContentionPlan{options.contention}.request_timeout);
   options.command_timeout = 77ms;
   EXPECT_EQ(checked_settings(options)->command_timeout, 77ms);
 }

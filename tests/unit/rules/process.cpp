@@ -23,7 +23,7 @@ class LateStore final : public engine::LeaseStore, public std::enable_shared_fro
 
   NameLimits name_limits() const noexcept override { return store_->name_limits(); }
   engine::OwnerWatch owner_watch() const noexcept override { return store_->owner_watch(); }
-  engine::WorstCases worst_cases(const engine::ContentionPlan& plan) const override {
+  WorstCases worst_cases(const ContentionPlan& plan) const override {
     return store_->worst_cases(plan);
   }
   void check_names(std::string_view mutex, std::string_view contender_id) const override {
@@ -95,9 +95,8 @@ class LateStore final : public engine::LeaseStore, public std::enable_shared_fro
   std::map<std::string, Line> lines_;  // by contender id
 };
 
-engine::ContentionOptions contention_options(World& world, milliseconds ttl,
-                                             milliseconds transition) {
-  engine::ContentionOptions options;
+ContentionOptions contention_options(World& world, milliseconds ttl, milliseconds transition) {
+  ContentionOptions options;
   options.ttl = ttl;
   options.transition = transition;
   options.margin = world.chance(400) ? 0ms : 50ms;
@@ -113,8 +112,7 @@ Process::Process(World& world, std::string name, int drift_ppm) : host_{std::mak
   host_->runtime = make_process_runtime(host_->actor, drift_ppm, make_null_logger());
 }
 
-void Process::use(std::shared_ptr<engine::LeaseStore> store,
-                  const engine::ContentionOptions& options) {
+void Process::use(std::shared_ptr<engine::LeaseStore> store, const ContentionOptions& options) {
   store_ = std::make_shared<LateStore>(std::move(store), host_);
   factory_ = std::make_unique<engine::LeaseServiceFactory>(store_, host_->runtime, options);
 }

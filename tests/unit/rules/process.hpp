@@ -55,7 +55,7 @@ class Process {
   const std::shared_ptr<Host>& shared_host() const noexcept { return host_; }
 
   /// To be called once, before the first contender is added.
-  void use(std::shared_ptr<engine::LeaseStore> store, const engine::ContentionOptions& options);
+  void use(std::shared_ptr<engine::LeaseStore> store, const ContentionOptions& options);
 
  private:
   const std::shared_ptr<Host> host_;
@@ -67,7 +67,7 @@ class Process {
 };
 
 /// Some have no margin: then the allowance for clocks that go wrong must do.
-engine::ContentionOptions contention_options(World& world, std::chrono::milliseconds ttl,
-                                             std::chrono::milliseconds transition);
+ContentionOptions contention_options(World& world, std::chrono::milliseconds ttl,
+                                     std::chrono::milliseconds transition);
 
 }  // namespace simba::rules

@@ -210,7 +210,7 @@ TEST_F(SchedulerThreads, MayBeStoppedInTheSignalsThatItsStopFires) {
 }
 
 TEST_F(SchedulerThreads, StopInTheSignalOfALossDoesNotWaitForWorkThatWaitsForTheSignal) {
-  engine::ContentionOptions options;
+  ContentionOptions options;
   options.ttl = 200ms;
   options.transition = 100ms;
   options.drain_limit = 10min;  // only a test that fails takes so long

@@ -129,7 +129,7 @@ struct RulesOutcome {
 RulesOutcome play(std::uint64_t seed, Rules rules) {
   testkit::ManualRuntime runtime{seed};
   const auto store = std::make_shared<RowInTrouble>(runtime.runtime(), seed, rules);
-  engine::ContentionOptions options;
+  ContentionOptions options;
   options.ttl = 1s;
   options.transition = 500ms;
   options.jitter = {-20ms, 50ms};

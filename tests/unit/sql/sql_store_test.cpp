@@ -282,7 +282,7 @@ TEST_F(SqlStoreTest, TheWorstCaseCountsWhatIsWatched) {
   const auto store =
       make_sql_store(database, {}, {.poll_interval = 100ms, .pause_per_mutex = 1'000us}, runtime);
   const auto user = store->attach();
-  const engine::ContentionPlan plan{engine::ContentionOptions{}};
+  const ContentionPlan plan{ContentionOptions{}};
   std::vector<std::unique_ptr<engine::Watch>> watches;
   const auto with = [&](std::size_t count) {
     while (watches.size() < count) {

@@ -104,7 +104,7 @@ std::string replaced(std::string text, std::string_view what, std::string_view w
   return text.replace(at, what.size(), with);
 }
 
-engine::ContentionOptions options_for(World& world, Mutation mutation) {
+ContentionOptions options_for(World& world, Mutation mutation) {
   auto options = simba::rules::contention_options(world, 600ms, 400ms);
   if (mutation == Mutation::leases_count_from_reply) {
     options.ttl += too_long;
