@@ -20,6 +20,7 @@ enum class ExitCode : int {
   refused = 77,        ///< permission or authentication
   configuration = 78,  ///< a setting is wrong or missing, or another uses the same contender id
   not_released = 79,   ///< the mutex was not released: what had to end first had not ended
+  held_too_long = 80,  ///< CMD was told to end, and has, since it had the mutex for --max-hold
   not_executable = 126,
   not_found = 127,
 };

@@ -28,7 +28,7 @@ constexpr std::string_view footer = R"(Examples:
 
 Exit codes: CMD's own; 64 usage; 69 store unavailable; 70 internal; 75 not acquired in time;
 76 lost while running; 77 permission or authentication; 78 configuration; 79 not released;
-128+n signal n.)";
+80 terminated after --max-hold; 128+n signal n.)";
 
 /// What stands before and after the first "--".
 struct Arguments {

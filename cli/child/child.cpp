@@ -4,6 +4,7 @@
 #include <array>
 #include <cerrno>
 #include <fcntl.h>
+#include <limits>
 #include <poll.h>
 #include <string>
 #include <string_view>
@@ -354,6 +355,8 @@ void Child::signal(int number, Sender sender) noexcept {
 }
 
 void Child::end(std::chrono::milliseconds kill_after, Sender sender) noexcept {
+  kill_after =
+      std::min(kill_after, std::chrono::milliseconds{std::numeric_limits<std::int32_t>::max()});
   expect_end(kill_after);
   order({.kind = Order::Kind::end,
          .value = static_cast<std::int32_t>(kill_after.count()),

@@ -51,10 +51,12 @@ struct Hooks {
 ///   lost       It has --drain, too, and nothing is left to be given back.
 ///   killed     The guardian calls it, as released, until the lease is over.
 ///   stopped    past the lease: the guardian calls it, as lost; we learn of it when we go on.
+/// At the end of --max-hold the main thread has the mutex released.
 class Leader final : public AbstractMutexContender {
  public:
   Leader(const Invocation& invocation, const Signals& signals, const Store& store, Hooks hooks,
-         std::chrono::milliseconds drain, OnFailure on_failure, LongRunning& life, Output& output)
+         std::chrono::milliseconds drain, std::optional<std::chrono::milliseconds> max_hold,
+         OnFailure on_failure, LongRunning& life, Output& output)
       : AbstractMutexContender{invocation.options.need_mutex(), invocation.options.contender_id(),
                                store.log()},
         invocation_{invocation},
@@ -63,6 +65,7 @@ class Leader final : public AbstractMutexContender {
         plan_{store.plan()},
         hooks_{std::move(hooks)},
         drain_{drain},
+        max_hold_{max_hold},
         on_failure_{on_failure},
         withheld_{plan_},
         life_{life},
@@ -83,6 +86,9 @@ class Leader final : public AbstractMutexContender {
   /// True, once, after a hook for the acquisition that failed.
   bool wants_to_step_down() noexcept { return failed_.exchange(false); }
 
+  /// When it has led for long enough; `never` where it does not lead, or there is no such limit.
+  LocalTime leads_until() const noexcept { return leads_until_; }
+
   /// True from an acquisition until its release is over, with the hooks of both.
   bool leads() const noexcept { return leads_; }
 
@@ -99,6 +105,10 @@ class Leader final : public AbstractMutexContender {
 
   void on_acquired(const MutexState& /*state*/) override {
     leads_ = true;
+    if (max_hold_) {
+      leads_until_ = make_system_clock()->now() + *max_hold_;
+      life_.wake();  // to look
+    }
     const std::string_view event = "acquired";
     LeaseKeeper keeper{*service_};
     bool well = call(event, [&] {
@@ -116,6 +126,7 @@ class Leader final : public AbstractMutexContender {
   }
 
   void on_released(const MutexState& state) override {
+    leads_until_ = never;
     LeaseKeeper keeper{*service_};
     const bool lost = keeper.lease_end() <= make_system_clock()->now();
     const std::string_view event = lost ? "lost" : "released";
@@ -264,6 +275,7 @@ class Leader final : public AbstractMutexContender {
   const ContentionPlan plan_;
   const Hooks hooks_;
   const std::chrono::milliseconds drain_;
+  const std::optional<std::chrono::milliseconds> max_hold_;
   const OnFailure on_failure_;
   Withheld withheld_;
   LongRunning& life_;
@@ -271,6 +283,7 @@ class Leader final : public AbstractMutexContender {
   MutexContendService* service_ = nullptr;
   std::atomic<bool> failed_{false};
   std::atomic<bool> leads_{false};
+  std::atomic<LocalTime> leads_until_{never};
   std::mutex mutex_;
   std::unique_ptr<Child> release_hook_;  // changed by callbacks only, and under mutex_
 };
@@ -298,12 +311,18 @@ class ElectCommand final : public Command {
         ->add_option("--drain", drain_,
                      "How long to keep the mutex while --on-released runs (default: 90s)")
         ->type_name("TIME");
+    elect
+        ->add_option("--max-hold", max_hold_,
+                     "How long to lead before stepping down: releases the mutex and contends again "
+                     "after the length of a lease (default: no limit)")
+        ->type_name("TIME");
     elect->footer(
         R"(Prints every change of leader. The environment of hooks has SIMBA_MUTEX, SIMBA_CONTENDER_ID,
 SIMBA_FENCING_TOKEN and SIMBA_EVENT (acquired, released or lost). Processes that a hook leaves
 running are terminated a second after it ends, unless started with setsid. On SIGINT and SIGTERM
 simba runs --on-released, releases the mutex and exits with 0. If that hook fails, or takes longer
 than --drain, the mutex is not released: simba waits until the lease has expired, and exits with 79.
+The same applies when it steps down at the end of --max-hold.
 If simba is killed, its guardian process runs the hook.
 To run a service on one host at a time, prefer simba run -m NAME -- SERVICE: it needs no hooks.
 
@@ -317,26 +336,32 @@ Examples:
   int run(const Invocation& invocation, Output& output) override {
     invocation.options.need_mutex();
     const auto drain = parse_duration(drain_, "--drain");
+    std::optional<std::chrono::milliseconds> max_hold;
+    if (max_hold_) max_hold = parse_max_hold(*max_hold_);
     Signals signals{Signals::Orphans::reaped};  // before any thread
     output.queue_results();
     // A hook for the acquisition may have to end first.
     const Store store{invocation.options, output, Store::Talk::warnings,
                       patience_with_hook + drain + time_to_kill};
     LongRunning life;
-    Leader leader{invocation, signals,
-                  store,      hooks_,
-                  drain,      on_failure_ == "keep" ? OnFailure::keep : OnFailure::step_down,
-                  life,       output};
+    const auto on_failure = on_failure_ == "keep" ? OnFailure::keep : OnFailure::step_down;
+    Leader leader{invocation, signals, store, hooks_, drain, max_hold, on_failure, life, output};
     const auto service = store.factory().create_mutex_contend_service(leader);
     leader.set_service(*service);
     service->start();
     const auto clock = make_system_clock();
     LocalTime contend_again = never;
     const auto look = [&]() -> std::optional<std::chrono::milliseconds> {
-      if (leader.wants_to_step_down()) {
-        output.note(
-            fmt::format("stepping down; contending again in {}", to_text(store.plan().lease())),
-            {{"event", "steps_down"}, {"mutex", leader.mutex()}});
+      const bool failed = leader.wants_to_step_down();
+      const bool overdue = clock->now() >= leader.leads_until();
+      if (failed || overdue) {
+        const std::string led =
+            overdue ? fmt::format("led for {} (--max-hold); ", to_text(*max_hold)) : "";
+        output.note(fmt::format("{}stepping down; contending again in {}", led,
+                                to_text(store.plan().lease())),
+                    {{"event", "steps_down"},
+                     {"mutex", leader.mutex()},
+                     {"reason", overdue ? "max_hold" : "hook_failed"}});
         service->stop();
         if (leader.leads() || leader.withheld()) return std::nullopt;
         contend_again = clock->now() + store.plan().lease();
@@ -345,7 +370,8 @@ Examples:
         contend_again = never;
         service->start();
       }
-      return contend_again == never ? leader.look() : until_next_look(contend_again);
+      if (contend_again != never) return until_next_look(contend_again);
+      return std::min(leader.look(), until_next_look(leader.leads_until()));
     };
     life.wait_for_end(signals, look);
     service->close();
@@ -362,6 +388,7 @@ Examples:
   Hooks hooks_;
   std::string on_failure_ = "step-down";
   std::string drain_{default_drain};
+  std::optional<std::string> max_hold_;
 };
 
 }  // namespace

@@ -7,6 +7,9 @@
 //              Signals: to the whole group. CMD stops by job control: so do we, and go on together.
 //              Loss: TERM, KILL within the margin, 76; with --on-loss continue only a warning.
 //              Another process uses the same contender id: the same, but 78.
+//              --max-hold is over: TERM, while the lease is renewed; 80 once CMD has ended. Still
+//              there after --drain: KILL, the lease is left to run out, 79. Loss meanwhile: as
+//              above.
 //              simba stopped past its lease, or killed: the guardian ends the group.
 //              Guardian killed: the kernel kills CMD, and we the rest of the group. Guardian
 //              stopped when it should act: we kill it.
@@ -17,12 +20,14 @@
 #include <chrono>
 #include <condition_variable>
 #include <csignal>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <poll.h>
 #include <stop_token>
 #include <string>
+#include <utility>
 #include <variant>
 
 #include <fmt/format.h>
@@ -30,6 +35,7 @@
 #include "cli/child/child.hpp"
 #include "cli/child/lease_keeper.hpp"
 #include "cli/child/signals.hpp"
+#include "cli/child/supervised.hpp"
 #include "cli/child/terminal.hpp"
 #include "cli/command.hpp"
 #include "cli/errors.hpp"
@@ -72,6 +78,10 @@ class RunContender final : public AbstractMutexContender {
   /// somebody may still use what the mutex protects.
   void end_use();
 
+  /// What to do after the end of the use, just before the mutex is released; or, where it was lost,
+  /// instead.
+  void before_release(std::function<void()> act);
+
   void wake() const noexcept { wake_up_.raise(); }
 
   void notify_owner(const MutexState& state) override;
@@ -84,6 +94,7 @@ class RunContender final : public AbstractMutexContender {
   // guarded by mutex_
   News news_;
   bool in_use_ = false;
+  std::function<void()> before_release_;
 };
 
 RunContender::News RunContender::news() {
@@ -100,6 +111,11 @@ void RunContender::end_use() {
   unused_.notify_all();
 }
 
+void RunContender::before_release(std::function<void()> act) {
+  const std::lock_guard lock{mutex_};
+  before_release_ = std::move(act);
+}
+
 void RunContender::notify_owner(const MutexState& state) {
   std::unique_lock lock{mutex_};
   news_.answered = true;
@@ -107,7 +123,11 @@ void RunContender::notify_owner(const MutexState& state) {
   news_.owner = state.after().owner_id();
   if (state.is_acquired(contender_id())) news_.acquired = in_use_ = true;
   wake_up_.raise();
-  if (state.is_released(contender_id())) unused_.wait(lock, [this] { return !in_use_; });
+  if (!state.is_released(contender_id())) return;
+  unused_.wait(lock, [this] { return !in_use_; });
+  const auto act = std::exchange(before_release_, nullptr);
+  lock.unlock();
+  if (act) act();
 }
 
 void RunContender::on_event(const ContentionEvent& event) {
@@ -267,16 +287,26 @@ std::optional<int> wait_for_mutex(RunContender& contender, Signals& signals,
 
 enum class OnLoss { terminate, proceed };
 
+/// How long CMD may keep the mutex.
+struct Hold {
+  std::optional<milliseconds> limit{};  ///< empty: as long as it runs
+  milliseconds drain{};                 ///< how much longer while it ends
+};
+
 /// CMD from its start to its end, on the main thread.
 class Run {
  public:
   Run(const Invocation& invocation, RunContender& contender, MutexContendService& service,
-      Signals& signals, const Store& store, OnLoss on_loss, Output& output)
+      Signals& signals, const Store& store, OnLoss on_loss, const Hold& hold, Withheld& withheld,
+      Output& output)
       : contender_{contender},
         service_{service},
         signals_{signals},
         kill_after_{kill_after(store.plan())},
         on_loss_{on_loss},
+        hold_{hold},
+        hold_until_{hold.limit ? make_system_clock()->now() + *hold.limit : never},
+        withheld_{withheld},
         output_{output},
         keeper_{service},
         lost_{service.lost()},
@@ -290,13 +320,14 @@ class Run {
   int until_end() {
     const std::stop_callback wake{lost_, [this] { contender_.wake(); }};
     std::optional<Child::Event> end;
-    while (!end) {
+    for (;;) {
       const LocalTime lease_end = permitted_until();
       child_.extend(lease_end);
       std::array<pollfd, 3> files{{{child_.file(), POLLIN, 0},
                                    {signals_.file(), POLLIN, 0},
                                    {contender_.file(), POLLIN, 0}}};
-      const auto pause = ending_ ? look_at_end : until_next_look(lease_end);
+      const auto pause =
+          ending_ || overdue_ ? look_at_end : until_next_look(std::min(lease_end, hold_until_));
       ::poll(files.data(), files.size(), static_cast<int>(pause.count()));
       contender_.news();
       while (const int signal = signals_.next()) {
@@ -305,7 +336,7 @@ class Run {
         child_.signal(signal, by_manager ? Child::Sender::manager : Child::Sender::anyone);
       }
       for (;;) {
-        const auto event = child_.next();
+        const auto event = next_event();
         if (!event) break;
         switch (event->kind) {
           case Child::Event::Kind::started:
@@ -319,7 +350,9 @@ class Run {
             break;
         }
       }
-      if (!end) look_for_loss();
+      if (end) break;
+      look_for_loss();
+      look_at_hold();
     }
     return finish(*end);
   }
@@ -360,6 +393,30 @@ class Run {
     tell_loss(ending_ ? "terminating CMD" : "CMD keeps running without it");
   }
 
+  void look_at_hold() {
+    if (overdue_ || ending_ || make_system_clock()->now() < hold_until_) return;
+    overdue_ = true;
+    child_.end(hold_.drain);
+    auto object = described("max_hold");
+    object["max_hold_ms"] = hold_.limit->count();
+    object["drain_ms"] = hold_.drain.count();
+    output_.note(
+        fmt::format("mutex \"{}\" held for {} (--max-hold); terminating CMD, which has {} "
+                    "to end; raise --max-hold if it needs longer",
+                    printable(contender_.mutex()), to_text(*hold_.limit), to_text(hold_.drain)),
+        object);
+  }
+
+  /// One that is to end before it has begun does not run.
+  std::optional<Child::Event> next_event() {
+    try {
+      return child_.next();
+    } catch (const Failure& e) {
+      if (!overdue_ || is_lost() || e.code() != ExitCode::lost) throw;
+      throw Failure{ExitCode::held_too_long, "CMD was terminated while starting"};
+    }
+  }
+
   void tell_loss(std::string_view consequence) {
     output_.note(fmt::format("mutex \"{}\" lost; {}", printable(contender_.mutex()), consequence),
                  described("lost"));
@@ -396,7 +453,7 @@ class Run {
       output_.note("CMD left processes running in its group; they were terminated",
                    described("leftovers_ended"));
     }
-    if (end.unguarded && !ending_) {
+    if (end.unguarded && !end.overdue && !ending_) {
       output_.note("the guardian process was killed, so CMD was terminated",
                    described("unguarded"));
     }
@@ -404,16 +461,32 @@ class Run {
       output_.note("CMD has processes that belong to another user and could not be terminated",
                    described("survivors"));
     }
-    bool lost = ending_ || end.forced;
+    const bool expired = end.forced && !overdue_;
+    bool lost = ending_ || expired;
     if (ending_ && !started_) tell_loss("CMD was terminated while starting");
-    if (!told_loss_ && (end.forced || is_lost())) {  // the guardian may have known first
-      tell_loss(end.forced ? "terminating CMD" : "CMD has ended");
+    if (!told_loss_ && (expired || is_lost())) {  // the guardian may have known first
+      tell_loss(expired ? "terminating CMD" : "CMD has ended");
       lost = lost || on_loss_ == OnLoss::terminate;
     }
     auto object = described("ended");
     object["exit_code"] = code;
     output_.event(object);
-    return lost ? to_int(ExitCode::lost) : code;
+    if (lost) return to_int(ExitCode::lost);
+    return overdue_ && end.forced ? finish_overdue(end) : code;
+  }
+
+  int finish_overdue(const Child::Event& end) {
+    if (!end.killed && !end.survivors) return to_int(ExitCode::held_too_long);
+    std::string reason = end.survivors
+                             ? "processes of CMD that belong to another user are still running"
+                         : end.unguarded && !end.overdue
+                             ? "CMD was killed because its guardian process was killed"
+                             : fmt::format("CMD had not ended {} after SIGTERM and was killed",
+                                           to_text(hold_.drain));
+    contender_.before_release(
+        [this_service = &service_, withheld = &withheld_, output = &output_,
+         reason = std::move(reason)] { withheld->keep(*this_service, reason, *output); });
+    return to_int(ExitCode::not_released);
   }
 
   RunContender& contender_;
@@ -421,12 +494,16 @@ class Run {
   Signals& signals_;
   const std::chrono::milliseconds kill_after_;
   const OnLoss on_loss_;
+  const Hold hold_;
+  const LocalTime hold_until_;
+  Withheld& withheld_;
   Output& output_;
   LeaseKeeper keeper_;
   const std::stop_token lost_;
   bool started_ = false;
   bool told_loss_ = false;
-  bool ending_ = false;
+  bool ending_ = false;   // because of a loss
+  bool overdue_ = false;  // it has been held for too long, so CMD was told to end
   Terminal terminal_;
   Child child_;
 };
@@ -444,11 +521,22 @@ class RunCommand final : public Command {
                     "exit with 76 (default), or let CMD continue")
         ->type_name("terminate|continue")
         ->check(CLI::IsMember({"terminate", "continue"}));
+    auto* max_hold =
+        run->add_option("--max-hold", max_hold_,
+                        "Terminate CMD if it runs longer, release the mutex once it has ended, and "
+                        "exit with 80 (default: no limit)")
+            ->type_name("TIME");
+    run->add_option("--drain", drain_,
+                    "How long to keep the mutex while CMD ends after --max-hold (default: 90s)")
+        ->type_name("TIME")
+        ->needs(max_hold);
     run->footer(
         R"(Waits for the mutex, runs CMD in its own process group, releases the mutex once the whole group
 has ended, and exits with CMD's exit code. Signals are passed on to the group. If the mutex is
 lost or simba is killed, CMD is terminated before anyone else can own the mutex (exceptions: see
-simba(1), NOTES). CMD's environment has SIMBA_MUTEX, SIMBA_CONTENDER_ID and SIMBA_FENCING_TOKEN.
+simba(1), NOTES). After --max-hold CMD gets SIGTERM, and SIGKILL after --drain; if it had to be
+killed, the mutex is not released: simba waits until the lease has expired, and exits with 79.
+CMD's environment has SIMBA_MUTEX, SIMBA_CONTENDER_ID and SIMBA_FENCING_TOKEN.
 The output of --json goes to standard error: standard output is CMD's.
 
 Examples:
@@ -467,6 +555,7 @@ Examples:
     }
     Patience patience;
     if (timeout_) patience.limit = parse_duration(*timeout_, "--timeout");
+    const Hold hold = how_long_to_hold();
 
     Signals signals{Signals::Orphans::reaped};  // before any thread
     const Store store{invocation.options, output};
@@ -474,7 +563,10 @@ Examples:
     const auto service = store.factory().create_mutex_contend_service(
         contender, {.after_loss = AfterLoss::stay_out});
     service->start();
-    const int code = run_under(invocation, contender, *service, signals, patience, store, output);
+    Withheld withheld{store.plan()};
+    const int code = run_under(invocation, contender, *service, signals, patience, store, hold,
+                               withheld, output);
+    withheld.wait();
     if (!contender.news().duplicate_id) return code;
     const auto failure = to_failure(duplicate_id_error(contender.contender_id()));
     if (code == to_int(ExitCode::lost)) throw Failure{failure};
@@ -486,8 +578,8 @@ Examples:
 
  private:
   int run_under(const Invocation& invocation, RunContender& contender, MutexContendService& service,
-                Signals& signals, const Patience& patience, const Store& store,
-                Output& output) const {
+                Signals& signals, const Patience& patience, const Store& store, const Hold& hold,
+                Withheld& withheld, Output& output) const {
     // Whatever happens: first the end of the use, then the release.
     struct Closing {
       RunContender& contender;
@@ -499,10 +591,23 @@ Examples:
     } const closing{contender, service};
     if (const auto code = wait_for_mutex(contender, signals, patience, output)) return *code;
     const auto on_loss = on_loss_ == "continue" ? OnLoss::proceed : OnLoss::terminate;
-    return Run{invocation, contender, service, signals, store, on_loss, output}.until_end();
+    return Run{invocation, contender, service, signals, store, on_loss, hold, withheld, output}
+        .until_end();
+  }
+
+  Hold how_long_to_hold() const {
+    Hold hold{.drain = parse_duration(drain_, "--drain")};
+    if (!max_hold_) return hold;
+    if (on_loss_ == "continue") {
+      throw UsageError{"--max-hold terminates CMD, so it excludes --on-loss continue"};
+    }
+    hold.limit = parse_max_hold(*max_hold_);
+    return hold;
   }
 
   std::optional<std::string> timeout_;
+  std::optional<std::string> max_hold_;
+  std::string drain_{default_drain};
   std::string on_loss_ = "terminate";
 };
 

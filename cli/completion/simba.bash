@@ -75,7 +75,7 @@ _simba() {
       mapfile -t COMPREPLY < <(compgen -c -- "$word")
       return
       ;;
-    --id | --ttl | --transition | --timeout | --every | --initial-delay | --drain)
+    --id | --ttl | --transition | --timeout | --every | --initial-delay | --drain | --max-hold)
       return
       ;;
   esac
@@ -83,9 +83,9 @@ _simba() {
   local own=''
   case $command in
     '') own="$commands --version" ;;
-    run) own='--timeout --on-loss --' ;;
+    run) own='--timeout --on-loss --max-hold --drain --' ;;
     schedule) own='--every --rate --initial-delay --drain --' ;;
-    elect) own='--on-acquired --on-released --on-failure --drain' ;;
+    elect) own='--on-acquired --on-released --on-failure --drain --max-hold' ;;
     release) own='--force' ;;
   esac
   if [[ $word == -* ]]; then

@@ -52,6 +52,12 @@ std::chrono::milliseconds parse_duration(std::string_view text, std::string_view
   }
 }
 
+std::chrono::milliseconds parse_max_hold(std::string_view text) {
+  const auto limit = parse_duration(text, "--max-hold");
+  if (limit.count() > 0) return limit;
+  throw UsageError{fmt::format("--max-hold must be more than 0 (got {})", text)};
+}
+
 std::string to_text(std::chrono::nanoseconds span) {
   const auto count = std::chrono::duration_cast<std::chrono::milliseconds>(span).count();
   if (count < 1'000) return fmt::format("{} ms", count);

@@ -11,6 +11,9 @@ namespace simba::cli {
 /// `500ms`, `10s`, `2m`, `1h` or `0`. `option` names it in the message. Throws UsageError.
 std::chrono::milliseconds parse_duration(std::string_view text, std::string_view option);
 
+/// The same for --max-hold, which must be more than 0.
+std::chrono::milliseconds parse_max_hold(std::string_view text);
+
 /// For people: "500 ms", "1.5 s", "2 min".
 std::string to_text(std::chrono::nanoseconds span);
 

@@ -1,4 +1,5 @@
 // simba elect: a candidate with hooks.
+#include <chrono>
 #include <csignal>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -35,6 +36,10 @@ struct CliElect : support::CliTest {
   std::string write(const std::string& text) const {
     return "echo " + text + " >>" + diary.string();
   }
+
+  /// Long enough for a hook to run.
+  const std::string a_moment =
+      std::to_string(support::scaled(std::chrono::milliseconds{2'000}).count()) + "ms";
 
   const std::filesystem::path diary = folder.path() / "diary";
 };
@@ -213,6 +218,36 @@ TEST_F(CliElect, ContendsAgainALeaseAfterItHasSteppedDown) {
   ASSERT_TRUE(program.says("released: mutex \"m\"\nleading"));
   program.signal(SIGTERM);
   EXPECT_EQ(program.wait(), 0);
+}
+
+TEST_F(CliElect, StepsDownWhenItHasLedForLongEnoughSoThatAnotherCanLead) {
+  CliProgram first{candidate("first", {"--max-hold", a_moment})};
+  ASSERT_TRUE(has_written("acquired first"));
+  CliProgram second{candidate("second")};
+  ASSERT_TRUE(has_written("acquired second"));
+  EXPECT_THAT(support::content_of(diary),
+              testing::MatchesRegex("acquired first 1\nreleased first 1\nacquired second [2-9]\n"));
+  EXPECT_THAT(first.err(), HasSubstr("simba: led for "));
+  EXPECT_THAT(first.err(), HasSubstr("(--max-hold); stepping down; contending again in 16 s"));
+  first.signal(SIGTERM);
+  EXPECT_EQ(first.wait(), 0) << first.err();
+}
+
+TEST_F(CliElect, CountsEveryLeadershipOnItsOwn) {
+  const CliProgram program{candidate("me", with_short_lease({"--max-hold", a_moment}))};
+  ASSERT_TRUE(has_written("released me 1\nacquired me"));
+  const std::string last = "acquired me 1\nreleased me 1\nacquired me";
+  EXPECT_TRUE(support::eventually([&] {
+    return support::content_of(diary).find("released me", last.size()) != std::string::npos;
+  })) << program.err();
+}
+
+TEST_F(CliElect, WhenTheLastHookOutlastsTheMaximumHoldAndTheDrainTheMutexRunsOut) {
+  CliProgram program{line("elect", with_short_lease({"--max-hold", "300ms", "--drain", "300ms",
+                                                     "--on-released", "exec sleep 600"}))};
+  EXPECT_EQ(program.wait(), 79) << program.err();
+  EXPECT_THAT(program.err(), HasSubstr("the \"released\" hook took too long and was terminated"));
+  EXPECT_THAT(program.err(), HasSubstr("mutex \"m\" not released"));
 }
 
 TEST_F(CliElect, KilledItsGuardianCallsTheLastHookAtOnce) {

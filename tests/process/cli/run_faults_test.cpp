@@ -1,4 +1,5 @@
 // simba run when something is killed, stopped, or lost.
+#include <chrono>
 #include <csignal>
 #include <cstdlib>
 #include <fcntl.h>
@@ -335,6 +336,100 @@ TEST_F(CliRunFaults, ItRenewsItsLeaseWhileTheCommandRuns) {
   CliProgram program{script("sleep 4; exit 7", with_short_lease())};
   EXPECT_EQ(program.wait(), 7);
   EXPECT_EQ(program.err(), "");
+}
+
+// ---- the maximum hold ----------------------------------------------------------------------
+
+struct CliRunMaxHold : CliRunFaults {
+  /// Long enough for a shell to set its traps.
+  const std::string a_moment =
+      std::to_string(support::scaled(std::chrono::milliseconds{1'500}).count()) + "ms";
+};
+
+TEST_F(CliRunMaxHold, ACommandThatEndsInTimeIsLeftAlone) {
+  CliProgram program{script("exit 7", {"--max-hold", "1h"})};
+  EXPECT_EQ(program.wait(), 7);
+  EXPECT_EQ(program.err(), "");
+}
+
+TEST_F(CliRunMaxHold, AtItsEndTheCommandIsTerminatedAndTheMutexReleased) {
+  CliProgram program{
+      script("trap 'echo tidy; exit 0' TERM; echo ready; while :; do sleep 0.01; done",
+             {"--max-hold", a_moment})};
+  EXPECT_EQ(program.wait(), 80) << program.err();
+  EXPECT_EQ(program.out(), "ready\ntidy\n");
+  EXPECT_THAT(program.err(), HasSubstr("simba: mutex \"m\" held for "));
+  EXPECT_THAT(program.err(), HasSubstr("(--max-hold); terminating CMD, which has 90 s to end; "
+                                       "raise --max-hold if it needs longer\n"));
+  EXPECT_EQ(owner(), "");
+}
+
+TEST_F(CliRunMaxHold, TheMutexIsKeptPastItsLeaseWhileTheCommandTidiesUp) {
+  const std::string diary = (folder.path() / "diary").string();
+  CliProgram first{script("trap 'echo told; sleep 4; echo tidy >>" + diary +
+                              "; exit 0' TERM; echo ready; while :; do sleep 0.01; done",
+                          with_short_lease({"--max-hold", a_moment}))};
+  ASSERT_TRUE(first.says("told"));
+  CliProgram second{script("echo next >>" + diary, with_short_lease())};
+  EXPECT_EQ(second.wait(), 0) << second.err();
+  EXPECT_EQ(first.wait(), 80) << first.err();
+  EXPECT_EQ(support::content_of(diary), "tidy\nnext\n");
+}
+
+TEST_F(CliRunMaxHold, ACommandThatHadToBeKilledLeavesTheMutexToRunOut) {
+  // A lease of 4 s: long enough to look at it.
+  CliProgram program{script(stubborn, {"--id", "me", "--ttl", "2s", "--transition", "2s",
+                                       "--max-hold", a_moment, "--drain", "100ms"})};
+  const pid_t outer = program.number("outer");
+  const pid_t inner = program.number("inner");
+  ASSERT_TRUE(program.notes(
+      "simba: mutex \"m\" not released: CMD had not ended 100 ms after SIGTERM and was killed; "
+      "its lease expires in "))
+      << program.err();
+  EXPECT_FALSE(is_alive(outer));
+  EXPECT_FALSE(is_alive(inner));
+  EXPECT_EQ(owner(), "me");
+  EXPECT_EQ(program.wait(), 79) << program.err();
+}
+
+TEST_F(CliRunMaxHold, ALossWhileTheCommandEndsStillEndsItAtOnce) {
+  CliProgram program{script(stubborn, with_short_lease({"--max-hold", a_moment}))};
+  const pid_t inner = program.number("inner");
+  ASSERT_TRUE(program.notes("(--max-hold)"));
+  evict();
+  EXPECT_EQ(program.wait(), 76) << program.err();
+  EXPECT_FALSE(is_alive(inner));
+  EXPECT_THAT(program.err(), HasSubstr("mutex \"m\" lost; terminating CMD\n"));
+}
+
+TEST_F(CliRunMaxHold, AGuardianThatIsStoppedDoesNotSaveTheCommand) {
+  CliProgram program{
+      script(stubborn, with_short_lease({"--max-hold", a_moment, "--drain", "300ms"}))};
+  const pid_t inner = program.number("inner");
+  const auto guardians = support::children_of(program.process());
+  ASSERT_EQ(guardians.size(), 1U);
+  ::kill(guardians.front(), SIGSTOP);
+  EXPECT_EQ(program.wait(), 79) << program.err();
+  EXPECT_FALSE(is_alive(inner));
+  EXPECT_THAT(program.err(), HasSubstr("CMD had not ended 300 ms after SIGTERM and was killed"));
+}
+
+TEST_F(CliRunMaxHold, ACommandThatIsSlowToStartDoesNotRunAfterIt) {
+  HangingProgram hanging{folder.path() / "hanging"};
+  if (!hanging.held()) GTEST_SKIP() << "this file system has no leases";
+  CliProgram program{with_command({"--max-hold", a_moment}, {hanging.path()})};
+  ASSERT_GT(command_of(program), 0);
+  EXPECT_EQ(program.wait(), 80) << program.err();
+  hanging.let_go();
+  EXPECT_EQ(program.out(), "");
+  EXPECT_EQ(owner(), "");
+}
+
+TEST_F(CliRunMaxHold, IsToldAsAnObjectToo) {
+  CliProgram program{script("sleep 600", {"--json", "--max-hold", "300ms", "--drain", "10s"})};
+  EXPECT_EQ(program.wait(), 80) << program.err();
+  EXPECT_THAT(program.err(), HasSubstr("\"event\":\"max_hold\",\"mutex\":\"m\""));
+  EXPECT_THAT(program.err(), HasSubstr("\"max_hold_ms\":300,\"drain_ms\":10000"));
 }
 
 // ---- the same on Redis -----------------------------------------------------------------------
