@@ -140,6 +140,13 @@ void Configuration::set(std::string_view key, std::string_view value, std::strin
   settings_ = std::move(changed);
 }
 
+void Configuration::set_credentials(CredentialsSource source) {
+  auto changed = std::make_unique<StoreSettings>(settings());
+  changed->set_credentials(std::move(source));
+  changed->check();
+  settings_ = std::move(changed);
+}
+
 ContentionPlan Configuration::plan() const { return settings().options()->plan(); }
 
 WorstCases Configuration::worst_cases() const {

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "config/keys/key_table.hpp"
+#include "simba/core/credentials.hpp"
 #include "simba/core/mutex_service_factory.hpp"
 #include "simba/core/runtime.hpp"
 #include "simba/engine/contention_options.hpp"
@@ -21,6 +22,9 @@ class StoreOptions {
   virtual ~StoreOptions() = default;
 
   const KeyTable& keys() const noexcept { return keys_; }
+
+  /// False where the store has none.
+  virtual bool set_credentials(CredentialsSource /*source*/) { return false; }
 
   /// The store and where it is, without secrets.
   virtual std::string description() const = 0;

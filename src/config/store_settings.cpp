@@ -195,7 +195,16 @@ std::unique_ptr<StoreOptions> StoreSettings::options() const {
   for (const Setting& setting : settings_) {
     set(*options->keys().find(setting.key).key, setting);
   }
+  if (credentials_) options->set_credentials(credentials_);
   return options;
+}
+
+void StoreSettings::set_credentials(CredentialsSource source) {
+  if (!type_->make()->set_credentials(source)) {
+    throw Error{ErrorKind::unsupported,
+                fmt::format("{}: {} takes no credentials from a callback", origin_, type_->title)};
+  }
+  credentials_ = std::move(source);
 }
 
 void StoreSettings::check(std::string_view origin) const {

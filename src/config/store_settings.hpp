@@ -47,6 +47,9 @@ class StoreSettings {
   void fill_in(const Layer& layer, const Environment& environment,
                const std::vector<std::string>& also = {});
 
+  /// Throws Error of kind `unsupported` where the store has none.
+  void set_credentials(CredentialsSource source);
+
   /// Checks all values, one by one and together. `origin` is blamed for contradictions.
   void check() const { check(origin_); }
   void check(std::string_view origin) const;
@@ -71,6 +74,7 @@ class StoreSettings {
   std::string origin_;
   Layer settings_;  // of keys of the table; each key once
   std::vector<Replaced> replaced_;
+  CredentialsSource credentials_;
 };
 
 /// Checks the keys of a layer and the form of its values, but reads no secrets. `also` are names

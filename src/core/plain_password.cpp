@@ -39,8 +39,9 @@ bool is_this_host(std::string_view host) noexcept {
   return host.size() <= longest_address && is_loopback(std::string{host});
 }
 
-void check_plain_password(TlsMode mode, std::string_view host, const Secret& password) {
-  if (mode != TlsMode::unset || password.empty() || is_this_host(host)) return;
+void check_plain_password(TlsMode mode, std::string_view host, const Secret& password,
+                          const CredentialsSource& source) {
+  if (mode != TlsMode::unset || (password.empty() && !source) || is_this_host(host)) return;
   throw InvalidArgumentError{fmt::format(
       "the password would be used on an unencrypted connection to host {}; set tls.mode to verify, "
       "or to off if you trust the network",

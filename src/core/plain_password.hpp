@@ -2,6 +2,7 @@
 
 #include <string_view>
 
+#include "simba/core/credentials.hpp"
 #include "simba/core/secret.hpp"
 #include "simba/core/tls_options.hpp"
 
@@ -12,8 +13,9 @@ namespace simba::detail {
 bool is_this_host(std::string_view host) noexcept;
 
 /// A password leaves this host unencrypted only if that was asked for. Throws InvalidArgumentError
-/// if `mode` is unset, there is a password, and `host` is another one; the message names
-/// `tls.mode`.
-void check_plain_password(TlsMode mode, std::string_view host, const Secret& password);
+/// if `mode` is unset, there is a password or a source of one, and `host` is another one; the
+/// message names `tls.mode`.
+void check_plain_password(TlsMode mode, std::string_view host, const Secret& password,
+                          const CredentialsSource& source = {});
 
 }  // namespace simba::detail

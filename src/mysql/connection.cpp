@@ -21,6 +21,7 @@
 
 #include <fmt/format.h>
 
+#include "core/current_credentials.hpp"
 #include "mysql/greeting.hpp"
 #include "simba/core/error.hpp"
 #include "sql/workers/connection_guard.hpp"
@@ -303,6 +304,18 @@ class NoPipeSignal {
   sigset_t before_{};
 };
 
+Credentials credentials_for(const Settings& settings) {
+  const MySqlOptions& options = settings.options;
+  if (!options.credentials) return {.user = options.user, .password = options.password};
+  const std::string where = "MySQL at " + settings.place;
+  auto found = detail::current_credentials(options.credentials, options.user, where);
+  if (!found.user.empty()) return found;
+  throw Error{ErrorKind::configuration,
+              fmt::format("cannot connect to {}: the credentials callback returned no user, and "
+                          "the options name none",
+                          where)};
+}
+
 const char* or_null(const std::string& text) { return text.empty() ? nullptr : text.c_str(); }
 
 }  // namespace
@@ -334,6 +347,7 @@ Connection::~Connection() {
 
 void Connection::begin_connect() {
   const MySqlOptions& options = settings_.options;
+  credentials_ = credentials_for(settings_);
   const bool local = !options.unix_socket.empty();
   const NoPipeSignal no_signal{encrypts()};
   operation_ = Operation::connect;
@@ -346,8 +360,8 @@ void Connection::begin_connect() {
   const CallScope call{*mysql_, options, allowance_};
   allowance_ = {.left = largest_head};
   advance(::mysql_real_connect_start(
-      &connect_answer_, mysql_, local ? nullptr : options.host.c_str(), options.user.c_str(),
-      options.password.reveal().c_str(), options.database.c_str(), local ? 0U : options.port,
+      &connect_answer_, mysql_, local ? nullptr : options.host.c_str(), credentials_.user.c_str(),
+      credentials_.password.reveal().c_str(), options.database.c_str(), local ? 0U : options.port,
       or_null(options.unix_socket), CLIENT_MULTI_STATEMENTS));
 }
 

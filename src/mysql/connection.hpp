@@ -62,6 +62,7 @@ class Connection {
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
 
+  /// Throws Error where there are no credentials to be had.
   void begin_connect();
   void begin_query(std::string_view text);
 
@@ -112,6 +113,7 @@ class Connection {
   const Settings& settings_;
   const ForkGuard fork_{};
   st_mysql* mysql_ = nullptr;
+  Credentials credentials_{};  // used while it connects
   Operation operation_ = Operation::none;
   int waiting_for_ = 0;            // MYSQL_WAIT_...
   LocalTime due_ = never;          // when the library wants to be called although nothing happened

@@ -23,6 +23,11 @@ std::string shown(const Refusal& refusal) {
   return fmt::format("{} (error {})", detail::excerpt(refusal.message, longest), refusal.code);
 }
 
+std::string_view user_of(const Settings& settings) noexcept {
+  const std::string& user = settings.options.user;
+  return user.empty() ? std::string_view{"(of the credentials callback)"} : user;
+}
+
 bool is_tls_setting(std::string_view message) noexcept {
   for (const std::string_view word :
        {"certificate", "Certificate", "issuer", "self-signed", "self signed", "not support",
@@ -69,7 +74,7 @@ Error client_error(const Settings& settings, const Refusal& refusal, Phase phase
           ErrorKind::authentication,
           fmt::format(
               "MySQL at {} requires an authentication method of user {} that {}", settings.place,
-              settings.options.user,
+              user_of(settings),
               settings.trusts_server()
                   ? "this client does not support; use an account with "
                     "mysql_native_password, client_ed25519 or caching_sha2_password"
@@ -91,7 +96,7 @@ struct Meaning {
 std::string grant(const Settings& settings) {
   return fmt::format(
       "run: GRANT SELECT, INSERT, UPDATE ON {}.simba_mutex TO the account of user {}",
-      settings.options.database, settings.options.user);
+      settings.options.database, user_of(settings));
 }
 
 Meaning meaning_of(const Settings& settings, const Refusal& refusal) {

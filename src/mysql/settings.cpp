@@ -40,11 +40,12 @@ const MySqlOptions& checked_options(const MySqlOptions& options) {
                     fmt::format("unix_socket must be at most {} bytes long (got {})",
                                 longest_socket_path, options.unix_socket.size()));
   }
-  check_text("user", options.user);
+  if (!options.credentials) check_text("user", options.user);
   check_text("database", options.database);
   detail::check_no_nul("password", options.password.reveal());
   if (options.unix_socket.empty()) {
-    detail::check_plain_password(options.tls.mode, options.host, options.password);
+    detail::check_plain_password(options.tls.mode, options.host, options.password,
+                                 options.credentials);
   }
   check_tls(options.tls);
   detail::require(

@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "core/current_credentials.hpp"
 #include "core/plain_password.hpp"
 #include "core/text.hpp"
 #include "simba/core/error.hpp"
@@ -118,9 +119,9 @@ ConnectSettings::ConnectSettings(const PostgreSqlOptions& options)
       name_{name_of(addresses_)},
       pooled_{options.listen == Listen::no},
       tls_chosen_{options.tls.mode != TlsMode::unset || !mode_of_environment(options.tls).empty()},
+      fixed_{.user = options.user, .password = options.password},
+      source_{options.credentials},
       settings_{
-          {"user", options.user},
-          {"password", options.password.reveal()},
           {"dbname", options.database},
           {"sslmode", mode_of_environment(options.tls).empty() ? ssl_mode(options.tls.mode)
                                                                : mode_of_environment(options.tls)},
@@ -136,9 +137,10 @@ ConnectSettings::ConnectSettings(const PostgreSqlOptions& options)
           {"keepalives_interval", "3"},
           {"keepalives_count", "3"}} {
   check_environment(options);
-  if (options.password.empty() || tls_chosen_) return;
+  if (tls_chosen_) return;
   for (const auto& address : addresses_) {
-    detail::check_plain_password(options.tls.mode, address.host, options.password);
+    detail::check_plain_password(options.tls.mode, address.host, options.password,
+                                 options.credentials);
   }
 }
 
@@ -147,6 +149,8 @@ bool ConnectSettings::may_send_password(std::string_view host) const {
 }
 
 PGconn* ConnectSettings::start() const {
+  const Credentials login =
+      source_ ? detail::current_credentials(source_, fixed_.user, name_) : fixed_;
   std::string hosts;
   std::string ports;
   const std::size_t first = first_host_;
@@ -155,8 +159,9 @@ PGconn* ConnectSettings::start() const {
     hosts += (i == 0 ? "" : ",") + host;
     ports += (i == 0 ? "" : ",") + port;
   }
-  std::vector<const char*> keywords{"host", "port"};
-  std::vector<const char*> values{hosts.c_str(), ports.c_str()};
+  std::vector<const char*> keywords{"host", "port", "user", "password"};
+  std::vector<const char*> values{hosts.c_str(), ports.c_str(), login.user.c_str(),
+                                  login.password.reveal().c_str()};
   for (const Setting& setting : settings_) {
     keywords.push_back(setting.keyword);
     values.push_back(setting.value.c_str());

@@ -34,7 +34,8 @@ class ConnectSettings {
   /// Whether a pooler may stand between: then a setting of the session must not be changed.
   bool pooled() const noexcept { return pooled_; }
 
-  /// Begins to connect; null where memory is short.
+  /// Begins to connect; null where memory is short. Throws Error where there are no credentials to
+  /// be had.
   pg_conn* start() const;
 
   /// Connecting took too long, and libpq does not leave a host that stays silent: the next attempt
@@ -54,6 +55,8 @@ class ConnectSettings {
   std::string name_;
   bool pooled_;
   bool tls_chosen_;
+  Credentials fixed_;
+  CredentialsSource source_;
   mutable std::atomic<std::size_t> first_host_{0};
   std::vector<Setting> settings_;
 };

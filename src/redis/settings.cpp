@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <string_view>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -37,7 +38,8 @@ void check_endpoints(const RedisOptions& options) {
     detail::require(!endpoint.host.empty(), "host must not be empty");
     detail::require(endpoint.port != 0, "port must be between 1 and 65535 (got 0)");
     // A sentinel is sent its own password; what it names is most likely as far away as it is.
-    detail::check_plain_password(options.tls.mode, endpoint.host, options.password);
+    detail::check_plain_password(options.tls.mode, endpoint.host, options.password,
+                                 options.credentials);
     if (options.topology == Topology::sentinel) {
       detail::check_plain_password(options.tls.mode, endpoint.host, options.sentinel_password);
     }
@@ -86,7 +88,8 @@ std::optional<Error> refusal_to_connect(const ConnectionSettings& settings,
   }
   // A server that names a path means no socket of ours: it is a name that someone may resolve.
   const bool here = detail::is_this_host(endpoint.host) && !endpoint.host.starts_with('/');
-  if (settings.tls.mode == TlsMode::unset && !settings.password.empty() && !here) {
+  const bool logs_in = !settings.password.empty() || settings.credentials;
+  if (settings.tls.mode == TlsMode::unset && logs_in && !here) {
     return Error{ErrorKind::configuration,
                  fmt::format("not connecting to {}, which a sentinel or cluster node names: the "
                              "password would be sent unencrypted; set tls.mode to verify, or to "
@@ -96,7 +99,8 @@ std::optional<Error> refusal_to_connect(const ConnectionSettings& settings,
   return std::nullopt;
 }
 
-std::shared_ptr<const ConnectionSettings> checked_settings(const RedisOptions& options) {
+std::shared_ptr<const ConnectionSettings> checked_settings(const RedisOptions& options,
+                                                           std::shared_ptr<Executor> callbacks) {
   const ContentionPlan plan{options.contention};
   check_endpoints(options);
   check_client_name(options.client_name);
@@ -128,6 +132,8 @@ std::shared_ptr<const ConnectionSettings> checked_settings(const RedisOptions& o
   auto settings = std::make_shared<ConnectionSettings>();
   settings->user = options.user;
   settings->password = options.password;
+  settings->credentials = options.credentials;
+  settings->callbacks = std::move(callbacks);
   settings->database = options.database;
   settings->client_name = options.client_name;
   settings->tls = options.tls;

@@ -31,6 +31,8 @@ std::optional<Error> refusal_to_connect(const ConnectionSettings& settings,
 
 /// Checks the options and makes of them how to connect. Throws InvalidArgumentError naming the
 /// value and what is allowed. A password for another host requires `tls.mode` to be set.
-std::shared_ptr<const ConnectionSettings> checked_settings(const RedisOptions& options);
+/// `callbacks` runs `credentials`.
+std::shared_ptr<const ConnectionSettings> checked_settings(
+    const RedisOptions& options, std::shared_ptr<Executor> callbacks = {});
 
 }  // namespace simba::redis

@@ -11,6 +11,7 @@
 #include "simba/client/lock.hpp"
 #include "simba/client/schedule.hpp"
 #include "simba/client/watch.hpp"
+#include "simba/core/credentials.hpp"
 #include "simba/core/executor.hpp"
 #include "simba/core/mutex_owner.hpp"
 
@@ -26,6 +27,7 @@ class Configuration;
 struct ClientOptions {
   std::shared_ptr<Executor> executor{};      ///< runs callbacks; empty: `Runtime::callbacks`
   std::shared_ptr<const Runtime> runtime{};  ///< empty: a new one, by `make_runtime()`
+  CredentialsSource credentials{};           ///< see `config::Configuration::set_credentials`
 };
 
 /// The front door: locks, elections, schedules and observers on one store.
@@ -50,7 +52,7 @@ class Client {
 
   /// On any store with leases, including one of your own. `factory` must be an
   /// `engine::LeaseServiceFactory`, else this throws Error of kind `unsupported`. The runtime is
-  /// the factory's: `options.runtime` is ignored.
+  /// the factory's: `options.runtime` and `options.credentials` are ignored.
   explicit Client(std::shared_ptr<MutexServiceFactory> factory, ClientOptions options = {});
 
   // A move copies, so that a client that was moved from is still one.

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "simba/config/environment.hpp"
+#include "simba/core/credentials.hpp"
 #include "simba/core/mutex_service_factory.hpp"
 #include "simba/core/runtime.hpp"
 #include "simba/engine/contention_options.hpp"
@@ -82,6 +83,11 @@ class Configuration {
   /// Sets one key of the store, e.g. `set("ttl", "5s", "--ttl")`. `origin` is what messages call
   /// it. Validates everything again; if it throws, nothing has changed.
   void set(std::string_view key, std::string_view value, std::string_view origin);
+
+  /// Lets each new connection log in with what `source` returns, instead of the password that is
+  /// configured. Throws Error of kind `unsupported` if the store is not Redis, MySQL or PostgreSQL;
+  /// if it throws, nothing has changed.
+  void set_credentials(CredentialsSource source);
 
   /// The contention options, validated and with all derived values filled in.
   ContentionPlan plan() const;

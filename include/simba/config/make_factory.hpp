@@ -3,6 +3,7 @@
 #include <memory>
 #include <string_view>
 
+#include "simba/core/credentials.hpp"
 #include "simba/core/mutex_service_factory.hpp"
 #include "simba/core/runtime.hpp"
 
@@ -10,6 +11,7 @@ namespace simba {
 
 struct FactoryOptions {
   std::shared_ptr<const Runtime> runtime{};  ///< empty: a new one, by `make_runtime()`
+  CredentialsSource credentials{};           ///< see `config::Configuration::set_credentials`
 };
 
 /// A factory for the store that the URL names, e.g. `sqlite:/var/lib/app/simba.db`,

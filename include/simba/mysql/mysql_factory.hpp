@@ -4,6 +4,7 @@
 #include <memory>
 #include <string>
 
+#include "simba/core/credentials.hpp"
 #include "simba/core/mutex_service_factory.hpp"
 #include "simba/core/secret.hpp"
 #include "simba/core/tls_options.hpp"
@@ -24,6 +25,11 @@ struct MySqlOptions {
   /// `ca_file`) or on a Unix socket. To others it is proven; accounts whose authentication method
   /// cannot do that, such as caching_sha2_password, are refused.
   Secret password{};
+
+  /// Not empty: called for each new connection, on the thread that connects. `user` may be empty
+  /// then.
+  CredentialsSource credentials{};
+
   std::string database{};
 
   /// A server that does not offer TLS is sent nothing if TLS is required. An empty `ca_file` means

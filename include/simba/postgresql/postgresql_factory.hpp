@@ -4,6 +4,7 @@
 #include <memory>
 #include <string>
 
+#include "simba/core/credentials.hpp"
 #include "simba/core/mutex_service_factory.hpp"
 #include "simba/core/secret.hpp"
 #include "simba/core/tls_options.hpp"
@@ -27,11 +28,13 @@ struct PostgreSqlOptions {
   /// writes (`target_session_attrs=read-write`); one that does not answer within `connect_timeout`
   /// is tried last the next time.
   std::string host = "127.0.0.1";
-  std::uint16_t port = 5432;  ///< of hosts without one
-  std::string user{};         ///< empty: the name of the operating system user
-  Secret password{};          ///< empty: what libpq finds (PGPASSWORD, ~/.pgpass)
-  std::string database{};     ///< empty: the user name
-  TlsOptions tls{};           ///< where the mode is unset, PGSSLMODE counts
+  std::uint16_t port = 5432;        ///< of hosts without one
+  std::string user{};               ///< empty: the name of the operating system user
+  Secret password{};                ///< empty: what libpq finds (PGPASSWORD, ~/.pgpass)
+  CredentialsSource credentials{};  ///< not empty: called for each new connection, on the thread
+                                    ///< that connects
+  std::string database{};           ///< empty: the user name
+  TlsOptions tls{};                 ///< where the mode is unset, PGSSLMODE counts
   Listen listen = Listen::yes;
   sql::SqlOptions sql{};
 };

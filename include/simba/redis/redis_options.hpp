@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "simba/core/credentials.hpp"
 #include "simba/core/runtime.hpp"
 #include "simba/core/secret.hpp"
 #include "simba/core/tls_options.hpp"
@@ -41,6 +42,11 @@ struct RedisOptions {
 
   std::string user{};  ///< of the server's ACL; empty: the default user
   Secret password{};
+
+  /// Not empty: called for each new connection to a server, but not to a sentinel, on a thread of
+  /// `Runtime::callbacks`.
+  CredentialsSource credentials{};
+
   int database = 0;                   ///< must be 0 on a cluster
   std::string client_name = "simba";  ///< shown by CLIENT LIST; empty: none
   TlsOptions tls{};

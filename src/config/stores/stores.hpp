@@ -35,6 +35,14 @@ std::vector<Parameter> read_zookeeper_url(const Url& url);
 template <class Options, auto& store_of, auto& factory_of, auto& admin_of>
 class OptionsOf : public StoreOptions {
  public:
+  bool set_credentials(CredentialsSource source) override {
+    if constexpr (requires { options_.credentials; }) {
+      options_.credentials = std::move(source);
+      return true;
+    } else {
+      return StoreOptions::set_credentials(std::move(source));
+    }
+  }
   ContentionPlan plan() const override { return ContentionPlan{common(options_).contention}; }
   std::shared_ptr<engine::LeaseStore> make_store() const override {
     return store_of(complete(), idle_runtime());

@@ -5,6 +5,7 @@
 #include <exception>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -15,6 +16,7 @@
 #include <fmt/format.h>
 
 #include "core/boot_clock.hpp"
+#include "core/current_credentials.hpp"
 #include "redis/connection/connection.hpp"
 #include "redis/connection/connection_opener.hpp"
 #include "redis/connection/connection_requests.hpp"
@@ -28,9 +30,10 @@
 //
 // A connection goes one way: opening -> ready -> closed, or opening -> closed.
 //
-// opening  First the way to the server (ConnectionOpener), then the log-in (Handshake). What is
-//          sent meanwhile waits. It may be refused, break, be answered by something that is no
-//          Redis, or take longer than the connect timeout: closed, nothing was sent.
+// opening  First the credentials, where a callback has them, then the way to the server
+//          (ConnectionOpener), then the log-in (Handshake). What is sent meanwhile waits. The
+//          callback may throw; the server may refuse, break off, or be no Redis; all of it may take
+//          longer than the connect timeout: closed, nothing was sent.
 // ready    The server may close, break off within a reply, send what is not RESP or what nobody
 //          asked for, stop reading (what is to be written waits) or stop answering (the timer looks
 //          at the oldest request): closed; the outcome of what was sent is unknown.
@@ -61,12 +64,11 @@ class SocketConnection final : public Connection {
                    std::shared_ptr<const ConnectionSettings> settings, Use use, Events events)
       : loop_{std::move(loop)},
         endpoint_{std::move(endpoint)},
-        settings_{std::move(settings)},
         use_{use},
         where_{"Redis at " + to_string(endpoint_)},
-        deadline_{BootClock::now() + settings_->connect_timeout},
+        deadline_{BootClock::now() + settings->connect_timeout},
+        settings_{std::move(settings)},
         events_{std::move(events)},
-        handshake_{*settings_, where_},
         timer_{std::make_unique<ConnectionTimer>(*loop_)} {}
 
   ~SocketConnection() override;
@@ -93,6 +95,10 @@ class SocketConnection final : public Connection {
 
   // On the loop's thread:
   void open();
+  void ask_for_credentials();
+  void on_credentials(std::shared_ptr<const ConnectionSettings> complete,
+                      const std::optional<Error>& error);
+  void find_way();
   void greet(std::shared_ptr<Transport> transport);
   void become_ready();
   void read();
@@ -112,7 +118,6 @@ class SocketConnection final : public Connection {
   // constant after construction
   const std::shared_ptr<detail::EventLoop> loop_;
   const Endpoint endpoint_;
-  const std::shared_ptr<const ConnectionSettings> settings_;
   const Use use_;
   const std::string where_;
   const LocalTime deadline_;  // of opening
@@ -128,8 +133,9 @@ class SocketConnection final : public Connection {
   ConnectionRequests requests_;
 
   // used on the loop's thread only
+  std::shared_ptr<const ConnectionSettings> settings_;  // changed once: with the credentials
   Events events_;
-  Handshake handshake_;
+  std::optional<Handshake> handshake_;  // empty: there are no credentials yet
   RespReader reader_;
   std::array<char, 16U << 10U> buffer_{};
   std::vector<Reply> collected_;  // of the oldest request
@@ -216,6 +222,57 @@ void SocketConnection::open() {
     if (state_ == State::closed) return;
   }
   timer_->arm(deadline_, [self = self()] { self->on_timer(); });
+  if (settings_->credentials) {
+    ask_for_credentials();
+  } else {
+    find_way();
+  }
+}
+
+/// The loop goes on meanwhile. What comes too late finds no connection any more.
+void SocketConnection::ask_for_credentials() {
+  const auto ask = [weak = std::weak_ptr{self()}, loop = loop_, settings = settings_,
+                    where = where_] {
+    auto complete = std::make_shared<ConnectionSettings>(*settings);
+    std::optional<Error> error;
+    try {
+      auto found = detail::current_credentials(settings->credentials, settings->user, where);
+      complete->user = std::move(found.user);
+      complete->password = std::move(found.password);
+    } catch (const Error& problem) {
+      error = problem;
+    }
+    asio::post(loop->io(), [weak, complete, error] {
+      if (const auto connection = weak.lock()) connection->on_credentials(complete, error);
+    });
+  };
+  try {
+    settings_->callbacks->execute(ask);
+  } catch (const std::exception& rejected) {
+    fail(Error{
+        ErrorKind::unavailable,
+        fmt::format("cannot connect to {}: the executor rejected the credentials callback: {}",
+                    where_, rejected.what())});
+  }
+}
+
+void SocketConnection::on_credentials(std::shared_ptr<const ConnectionSettings> complete,
+                                      const std::optional<Error>& error) {
+  loop_->leave_in_child();
+  if (error) {
+    fail(*error);
+    return;
+  }
+  {
+    const std::lock_guard lock{mutex_};
+    if (state_ == State::closed) return;
+  }
+  settings_ = std::move(complete);
+  find_way();
+}
+
+void SocketConnection::find_way() {
+  handshake_.emplace(*settings_, where_);
   opener_ = std::make_shared<ConnectionOpener>(
       loop_, endpoint_, settings_, deadline_, [self = self()](const auto& opened) {
         if (const auto* error = std::get_if<Error>(&opened)) {
@@ -241,7 +298,7 @@ void SocketConnection::greet(std::shared_ptr<Transport> transport) {
     if (state_ == State::closed) return;  // finish() frees it
     writing_ = true;
   }
-  outgoing_ = handshake_.commands();
+  outgoing_ = handshake_->commands();
   transport_->write(asio::buffer(outgoing_), [self = self()](const auto& error, std::size_t) {
     self->loop_->leave_in_child();
     self->on_written(error);
@@ -314,12 +371,12 @@ bool SocketConnection::handle(Reply reply) {
   if (state_ == State::opening) {
     lock.unlock();
     try {
-      handshake_.take(reply);
+      handshake_->take(reply);
     } catch (const Error& refused) {
       fail(refused);
       return false;
     }
-    if (handshake_.done()) become_ready();
+    if (handshake_->done()) become_ready();
     return true;
   }
   if (use_ == Use::subscriptions) {
@@ -414,7 +471,12 @@ void SocketConnection::on_timer() {
       due = *oldest + settings_->command_timeout;
     }
   }
-  if (now >= due && !ready) {
+  if (now >= due && !handshake_) {
+    fail(Error{ErrorKind::unavailable,
+               fmt::format("cannot connect to {}: the credentials callback did not return within "
+                           "{} ms",
+                           where_, settings_->connect_timeout.count())});
+  } else if (now >= due && !ready) {
     const bool before_tls = uses_tls(settings_->tls.mode) && opener_ != nullptr;
     fail(Error{
         ErrorKind::unavailable,
@@ -484,7 +546,7 @@ Error SocketConnection::for_request(const ConnectionRequests::Request& request) 
 
 Error SocketConnection::broken(const asio::error_code& error) const {
   const std::string why = closed_by_server(error) ? "closed by the server" : reason_of(error);
-  if (handshake_.done()) {
+  if (handshake_->done()) {
     return Error{ErrorKind::unavailable, fmt::format("lost the connection to {}: {}", where_, why)};
   }
   if (error.category() == asio::error::get_ssl_category()) {

@@ -16,7 +16,10 @@ void write(simba::FencingToken token, std::stop_token lost);
 void sweep(std::stop_token stop);
 void serve(simba::FencingToken token);
 void send_to(const std::string& endpoint);
+struct Vault {
+  std::string current_password() const;
+};
 
-void program(simba::Client client, std::stop_token stop) {
+void program(simba::Client client, std::stop_token stop, std::shared_ptr<Vault> vault) {
   // SNIPPET
 }

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "simba/core/secret.hpp"
+
+namespace simba {
+
+/// Who logs in, and with what.
+struct Credentials {
+  std::string user{};  ///< empty: the user of the store's options
+  Secret password{};
+};
+
+/// Returns the credentials for one new connection, so that passwords may be short-lived. Called
+/// anew for each connection; one that exists is not affected by what it returns later. The
+/// `password` of the store's options is then not used.
+///
+/// Threads: may be called from several threads at the same time. It may block: that counts towards
+/// the connect timeout, and holds up this connection alone. But as long as there is no other,
+/// nobody can acquire or renew. So do not wait in it for a mutex of the same store, and keep what
+/// is slow to get until it expires.
+/// Lifetime: a call that is under way when the factory is destroyed is waited for only briefly.
+/// What it uses must live until it returns: capture by value or `std::shared_ptr`.
+/// Errors: NUL characters are refused. If it throws, the attempt fails with an Error of kind
+/// `unavailable`, or of the kind of the Error that it threw, and is repeated later. The text of the
+/// exception is neither logged nor shown, since it may contain what must not be seen.
+using CredentialsSource = std::function<Credentials()>;
+
+}  // namespace simba

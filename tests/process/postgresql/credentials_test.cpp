@@ -1,0 +1,76 @@
+// Credentials that change while a program runs.
+#include <filesystem>
+#include <memory>
+#include <stdexcept>
+#include <string>
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "process/postgresql/console.hpp"
+#include "simba/simba.hpp"
+#include "support/changing_password.hpp"
+#include "support/patience.hpp"
+#include "support/servers.hpp"
+#include "support/temporary_folder.hpp"
+
+namespace simba::postgresql::test {
+namespace {
+
+using support::ChangingPassword;
+
+TEST(PostgreSqlCredentials, EachNewConnectionLogsInWithWhatTheCallbackReturnsThen) {
+  PostgreSqlOptions options = own_database();
+  Console console{options};
+  const std::string user = unique("rotated");
+  console.run(fmt::format("CREATE ROLE {} SUPERUSER LOGIN PASSWORD 'first'", user));
+  const ChangingPassword password{"first"};
+  options.credentials = password.source(user);
+  const simba::Client client{std::shared_ptr{make_postgresql_factory(options)}};
+  const Lock held = client.lock("held", {.wait = support::scaled(10s)});
+  const int asked = password.asked();
+
+  console.run(fmt::format("ALTER ROLE {} PASSWORD 'second'", user));
+  password.change_to("second");
+  console.run(
+      fmt::format("SELECT pg_terminate_backend(pid), '', 0, 0, 0, 0, 0 FROM pg_stat_activity WHERE "
+                  "usename='{}'",
+                  user));
+  EXPECT_TRUE(client.lock("another", {.wait = support::scaled(10s)}));
+  EXPECT_GT(password.asked(), asked);
+  EXPECT_TRUE(held.held());
+}
+
+TEST(PostgreSqlCredentials, AnExceptionOfTheCallbackIsAnErrorThatDoesNotShowItsText) {
+  PostgreSqlOptions options = options_of(support::postgresql_location());
+  options.credentials = []() -> Credentials { throw std::runtime_error{"s.very-secret"}; };
+  const Error error = error_of([&] { test::Client{options}.connect(); });
+  EXPECT_EQ(error.kind(), ErrorKind::unavailable);
+  EXPECT_THAT(error.what(),
+              testing::AllOf(testing::HasSubstr("the credentials callback threw an exception"),
+                             testing::Not(testing::HasSubstr("very-secret"))));
+}
+
+TEST(PostgreSqlCredentials, AreRefusedWhereTheyWouldLeaveThisHostUnencrypted) {
+  PostgreSqlOptions options{.host = "db.example"};
+  options.credentials = ChangingPassword{"word"}.source("app");
+  EXPECT_THROW(static_cast<void>(make_postgresql_factory(options)), InvalidArgumentError);
+}
+
+TEST(PostgreSqlCredentials, ACertificateThatIsReplacedIsReadForTheNextConnection) {
+  const support::PostgreSqlServer server{support::Tls::on};
+  const std::filesystem::path certificates = server.location().certificates;
+  const support::TemporaryFolder folder;
+  PostgreSqlOptions options = support::verifying(options_of(server.location()), server.location());
+  options.tls.ca_file = folder.path() / "ca.crt";
+  std::filesystem::copy_file(certificates / "stranger.crt", options.tls.ca_file);
+  test::Client client{options};
+  EXPECT_EQ(error_of([&] { client.connect(); }).kind(), ErrorKind::configuration);
+  std::filesystem::copy_file(certificates / "ca.crt", options.tls.ca_file,
+                             std::filesystem::copy_options::overwrite_existing);
+  EXPECT_NO_THROW(client.connect());
+}
+
+}  // namespace
+}  // namespace simba::postgresql::test
