@@ -167,6 +167,13 @@ LockOperation::~LockOperation() {
 
 void LockOperation::start(Answered answered) {
   const auto self = shared_from_this();
+  std::optional<LockAnswer> deferred;
+  {
+    const std::lock_guard lock{mutex_};
+    deferred.swap(deferred_);
+    if (deferred) state_ = State::released;
+  }
+  if (deferred) return answered(std::move(*deferred));  // the store need not know
   try {
     {
       const std::lock_guard lock{mutex_};
@@ -196,7 +203,6 @@ void LockOperation::start(Answered answered) {
     all_->leave(*this);
     throw;
   }
-  std::optional<LockAnswer> deferred;
   {
     const std::lock_guard lock{mutex_};
     starting_ = false;
@@ -231,12 +237,14 @@ void LockOperation::end_wait(LockAnswer answer) {
 
 /// Whoever comes first ends the wait.
 void LockOperation::answer(LockAnswer answer) {
-  const bool is_held = answer.outcome == Outcome::held;
+  bool is_held = false;
   Answered answered;
   std::shared_ptr<LockOperation> self;
   {
     const std::lock_guard lock{mutex_};
     if (state_ != State::waiting) return;
+    if (auto earlier = std::exchange(deferred_, std::nullopt)) answer = std::move(*earlier);
+    is_held = answer.outcome == Outcome::held;
     state_ = is_held ? State::held : State::unlocking;
     answered.swap(answered_);
     self = is_held ? std::move(alive_) : alive_;
@@ -386,6 +394,9 @@ void LockOperation::on_event(const ContentionEvent& event) {
 bool LockOperation::held() const noexcept {
   return state_.load() == State::held && contention_->is_owner();
 }
+
+// Who asks afresh is told at once, even if no timer has run since the lease ended.
+std::stop_token LockOperation::lost() const { return held() ? lost_ : OwnershipSignal{}.token(); }
 
 std::chrono::nanoseconds LockOperation::lease_left() const noexcept {
   const State state = state_.load();

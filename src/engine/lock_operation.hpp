@@ -152,8 +152,8 @@ class LockOperation final : public MutexContender,
   std::chrono::nanoseconds lease_left() const noexcept;
   FencingToken fencing_token() const noexcept { return contention_->fencing_token(); }
 
-  /// Fires when the lock is no longer held, for whatever reason.
-  std::stop_token lost() const { return lost_; }
+  /// Fires when the lock is no longer held, for whatever reason; has fired if it is not.
+  std::stop_token lost() const;
 
   /// Why the store's side of it was lost; empty: it was not.
   std::optional<LossReason> loss() const noexcept { return contention_->loss(); }

@@ -94,7 +94,8 @@ class [[nodiscard]] Lock {
   [[nodiscard]] FencingToken fencing_token() const noexcept;
 
   /// Fires when the lock is no longer held: on a loss, before anyone else can hold it; at the end
-  /// of `max_hold`; and when it is given back. Already fired without a lock.
+  /// of `max_hold`; and when it is given back. Already fired without a lock, and if `held()` is
+  /// false.
   [[nodiscard]] std::stop_token lost() const;
 
   /// Why it is no longer held; empty while it is, as far as anyone has noticed, and without a lock.

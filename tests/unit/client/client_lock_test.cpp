@@ -322,6 +322,13 @@ TEST_F(ClientLock, ALossIsSignalledWithItsReasonBeforeAnyoneElseCanHoldIt) {
   EXPECT_GT(lock.fencing_token(), 0U);
 }
 
+TEST_F(ClientLock, PausedPastItsLeaseItIsLostOnWakingBeforeAnythingElseHasRun) {
+  const Lock lock = client_->lock("order");
+  world_.clock().advance(1h);  // no timer and no task has run since
+  EXPECT_FALSE(lock.held());
+  EXPECT_TRUE(lock.lost().stop_requested());
+}
+
 TEST_F(ClientLock, VerifyAsksTheStore) {
   const Lock lock = client_->lock("order", {.id = "me"});
   EXPECT_TRUE(lock.verify());

@@ -164,6 +164,18 @@ TEST_F(ClientCoroutine, ThrowsWhatTheBlockingFormThrows) {
   EXPECT_THROW(never_begun.rethrow(), CancelledError);
 }
 
+TEST_F(ClientCoroutine, OneThatIsCancelledBeforeItBeginsGetsNotEvenAFreeLock) {
+  std::stop_source stop;
+  stop.request_stop();
+  Lock lock;
+  const Task never_begun = take(*client_, lock, {}, stop.get_token());
+  world_.run_ready();
+  ASSERT_TRUE(never_begun.done());
+  EXPECT_THROW(never_begun.rethrow(), CancelledError);
+  EXPECT_FALSE(lock);
+  EXPECT_TRUE(other_.try_lock("order"));
+}
+
 TEST_F(ClientCoroutine, DestroyingTheSuspendedFrameCancels) {
   Lock held = other_.lock("order");
   Lock lock;
