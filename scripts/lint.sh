@@ -104,36 +104,7 @@ check_cppcheck() {
     -I include -I src --file-list=build/cppcheck-files.txt
 }
 
-# The shared libraries of this version take the place of those of the last tag of the same series
-# (docs/releasing.md), which is built once, in build/abi.
-check_abi() {
-  local tag old library
-  skip() { echo "lint: abi is skipped: $*"; }
-  tag=$(git describe --tags --abbrev=0 --match 'v[0-9]*' 2>/dev/null) || { skip "there is no tag yet"; return; }
-  if [[ $tag != v$(sed -En 's/.*string_view version = "([0-9]+\.[0-9]+)\..*/\1/p' include/simba/version.hpp).* ]]; then
-    skip "this is no version of the series of $tag"
-    return
-  fi
-  command -v abidiff >/dev/null || { skip "there is no abidiff (apt-get install abigail-tools)"; return; }
-  scripts/build.sh dev --target simba-shared >/dev/null || return 1
-  old=build/abi/$tag
-  if [ ! -f "$old/complete" ]; then
-    rm -rf "$old" && mkdir -p "$old" && git archive "$tag" | tar -x -C "$old" &&
-      (cd "$old" && scripts/build.sh dev --target simba-shared) >/dev/null && touch "$old/complete" || return 1
-  fi
-  local failed=0
-  for library in "$old"/build/dev/package-shared/lib/libsimba-*.so; do
-    compare_abi "$library" "build/dev/package-shared/lib/${library##*/}" "$old/include" || failed=1
-  done
-  return $failed
-}
-
-# Additions are no difference, nor is what no public header shows.
-# Usage: compare_abi <old library> <new library> <old headers>
-compare_abi() {
-  [ -f "$2" ] && abidiff --no-added-syms --headers-dir1 "$3" --headers-dir2 include "$1" "$2" >&2 ||
-    { echo "lint: ${2##*/} is no substitute for that of the last tag" >&2; return 1; }
-}
+check_abi() { scripts/abi.sh; }
 
 [ $# -gt 0 ] || set -- words format includes headers tidy cppcheck abi
 mkdir -p build
