@@ -14,7 +14,7 @@ struct Credentials {
 };
 
 /// Returns the credentials for one new connection, so that passwords may be short-lived. Called
-/// anew for each connection; one that exists is not affected by what it returns later. The
+/// again for each connection; one that exists is not affected by what it returns later. The
 /// `password` of the store's options is then not used.
 ///
 /// Threads: may be called from several threads at the same time. It may block: that counts towards
