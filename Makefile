@@ -30,11 +30,11 @@ run: setup ## Watch several processes elect a leader, and another take over
 test: servers build ## Run all tests, among them 1,000 hours of simulation
 	@scripts/test.sh --preset dev --parallel $(TEST_JOBS)
 
-check: setup ## Before each commit: unit tests, contract on memory and SQLite, lint of changes
+check: setup ## Before each commit: unit tests, contract on memory and SQLite, quick lint
 	@scripts/build.sh dev --target simba-unit-tests --target simba-contract-tests
 	@scripts/test.sh --preset dev --parallel $(TEST_JOBS) -L '^(unit|check)$$'
 	@scripts/setup.sh lint
-	@scripts/lint.sh changed
+	@scripts/lint.sh words includes changed
 
 lint: ## Check words, format, clang-tidy, cppcheck and the headers
 	@scripts/setup.sh build lint

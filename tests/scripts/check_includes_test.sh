@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Tests of scripts/check-includes.sh, on small trees that are made here.
+# Tests of scripts/check-includes.sh, on small trees that are made here, and on ours.
 # Usage: check_includes_test.sh <sources> <test>
 set -uo pipefail
 sources=$1 test=$2
@@ -56,6 +56,10 @@ file src/redis/link.cpp '"simba/core/error.hpp"' '"redis/link.hpp"' '"./link.hpp
 file cli/main.cpp '"cli/command.hpp"' '<simba/core/error.hpp>'
 
 WhatTheTableAllowsPasses() { passes; }
+
+TheTreeOfThisRepositoryPasses() {
+  output=$("$sources/scripts/check-includes.sh" 2>&1) || fail "it fails"
+}
 
 AForbiddenEdgeFails() {
   file src/redis/node.cpp '"redis/node.hpp"' '"simba/sql/options.hpp"' '"sql/rows.hpp"'
