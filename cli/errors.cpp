@@ -16,7 +16,8 @@ std::string_view advice(ErrorKind kind) noexcept {
     case ErrorKind::permission:
       return "grant the user the privileges that \"simba doctor\" lists";
     case ErrorKind::internal:
-      return "this is a bug in simba or a fault of the store; run with -vv for details";
+      return "unexpected reply: is this the right kind of server? If so, please report a bug with "
+             "the output of -vv";
     case ErrorKind::invalid_argument:
     case ErrorKind::illegal_state:
     case ErrorKind::unsupported:

@@ -162,7 +162,7 @@ void Handshake::log_in_refused(std::string_view text) const {
 
 void Handshake::senseless(Step step) const {
   constexpr std::array names{"AUTH", "SELECT", "CLIENT SETNAME", "ROLE", "PING"};
-  throw Error{ErrorKind::internal,
+  throw Error{ErrorKind::configuration,
               fmt::format("{} sent an unexpected reply to {}; is it a Redis server?", where_,
                           names.at(static_cast<std::size_t>(step)))};
 }

@@ -349,7 +349,9 @@ void SocketConnection::on_bytes() {
     try {
       reply = reader_.next();
     } catch (const Error& malformed) {
-      fail(Error{malformed.kind(), fmt::format("{} sent an {}", where_, malformed.what())});
+      const std::string text = fmt::format("{} sent an {}", where_, malformed.what());
+      fail(handshake_->done() ? Error{malformed.kind(), text}
+                              : Error{ErrorKind::configuration, text + "; is it a Redis server?"});
       return;
     }
     if (!reply) break;

@@ -87,9 +87,16 @@ TEST(RedisConnect, AClientWithTlsAtAPlainPortIsToldSo) {
 TEST(RedisConnect, AServerThatIsNoRedisIsRefused) {
   for (const std::string text :
        {"HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n", "220 mail.example ESMTP\r\n",
-        "\0\0\0\0", "*1000000000\r\n", "$999999999999\r\n", "+OK", ":1\r\n"}) {
+        "J\x01\x02\n8.0.36 mysql_native_password\r\n", "*1000000000\r\n", ":1\r\n"}) {
     SCOPED_TRACE(text);
     const Parrot parrot{text};
+    const auto told = error_with("; is it a Redis server?", to_port(parrot.port()));
+    EXPECT_THAT(told.text, HasSubstr(std::to_string(parrot.port())));
+    EXPECT_EQ(told.kind, ErrorKind::configuration);
+  }
+  for (const std::string unfinished : {"\0\0\0\0", "$999999999999\r\n", "+OK"}) {
+    SCOPED_TRACE(unfinished);
+    const Parrot parrot{unfinished};
     error_with(std::to_string(parrot.port()), to_port(parrot.port()));
   }
   const support::Location sql = support::postgresql_location();

@@ -19,6 +19,7 @@ namespace {
 
 using namespace std::chrono_literals;
 using testing::AllOf;
+using testing::EndsWith;
 using testing::HasSubstr;
 using testing::Not;
 
@@ -69,6 +70,8 @@ TEST(OpeningARedisConnection, RefusesAServerThatIsNoRedis) {
   const FakePeer peer = server.accept();
   peer.says("SSH-2.0-OpenSSH_9.2\r\n");
   EXPECT_THAT(client.closed().what(), HasSubstr("sent an invalid RESP reply: "));
+  EXPECT_THAT(client.closed().what(), EndsWith("; is it a Redis server?"));
+  EXPECT_EQ(client.closed().kind(), ErrorKind::configuration);
 }
 
 TEST(OpeningARedisConnection, RefusesASenselessAnswer) {
@@ -76,7 +79,8 @@ TEST(OpeningARedisConnection, RefusesASenselessAnswer) {
   Client client{server.endpoint()};
   const FakePeer peer = server.accept();
   peer.says(":1\r\n");
-  EXPECT_THAT(client.closed().what(), HasSubstr("is it a Redis server?"));
+  EXPECT_THAT(client.closed().what(), EndsWith("; is it a Redis server?"));
+  EXPECT_EQ(client.closed().kind(), ErrorKind::configuration);
 }
 
 TEST(OpeningARedisConnection, RefusesMoreThanWasAskedFor) {

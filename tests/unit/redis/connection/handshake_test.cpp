@@ -129,8 +129,8 @@ TEST(RedisHandshake, RefusesAReplicaWhereAMasterIsWanted) {
   const auto error = error_of(settings, replica);
   EXPECT_EQ(error.kind(), ErrorKind::unavailable);
   EXPECT_THAT(error.what(), HasSubstr("is not a master but a slave"));
-  EXPECT_EQ(error_of(settings, status("OK")).kind(), ErrorKind::internal);
-  EXPECT_EQ(error_of(settings, {Reply::Type::array}).kind(), ErrorKind::internal);
+  EXPECT_EQ(error_of(settings, status("OK")).kind(), ErrorKind::configuration);
+  EXPECT_EQ(error_of(settings, {Reply::Type::array}).kind(), ErrorKind::configuration);
 }
 
 }  // namespace
