@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "fuzz/support.hpp"
-#include "mysql/examination.hpp"
+#include "mysql/admin/examination.hpp"
 #include "mysql/settings.hpp"
 #include "simba/core/error.hpp"
 #include "simba/core/secret.hpp"

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "fuzz/support.hpp"
-#include "postgresql/examination.hpp"
+#include "postgresql/admin/examination.hpp"
 #include "simba/core/error.hpp"
 
 namespace simba::postgresql {

@@ -1,4 +1,4 @@
-#include "sqlite/inspector.hpp"
+#include "sqlite/admin/inspector.hpp"
 
 #include <sqlite3.h>
 #include <string_view>

@@ -1,4 +1,4 @@
-#include "postgresql/inspector.hpp"
+#include "postgresql/admin/inspector.hpp"
 
 #include <cstddef>
 #include <libpq-fe.h>

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "postgresql/admin/examination.hpp"
 #include "postgresql/connection.hpp"
-#include "postgresql/examination.hpp"
 #include "postgresql/settings.hpp"
 #include "sql/admin/sql_admin.hpp"
 

@@ -1,14 +1,15 @@
+#include "simba/sqlite/sqlite_factory.hpp"
+
 #include <system_error>
 #include <utility>
 
 #include "simba/core/error.hpp"
 #include "simba/sqlite/sqlite_admin.hpp"
-#include "simba/sqlite/sqlite_factory.hpp"
 #include "sql/admin/sql_admin.hpp"
 #include "sql/sql_plan.hpp"
 #include "sql/sql_store.hpp"
+#include "sqlite/admin/inspector.hpp"
 #include "sqlite/database.hpp"
-#include "sqlite/inspector.hpp"
 #include "sqlite/place.hpp"
 
 namespace simba::sqlite {

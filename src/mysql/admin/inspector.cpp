@@ -1,9 +1,9 @@
-#include "mysql/inspector.hpp"
+#include "mysql/admin/inspector.hpp"
 
 #include <utility>
 
+#include "mysql/admin/examination.hpp"
 #include "mysql/answer.hpp"
-#include "mysql/examination.hpp"
 #include "mysql/statements.hpp"
 #include "simba/core/error.hpp"
 

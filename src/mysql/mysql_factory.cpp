@@ -1,11 +1,12 @@
+#include "simba/mysql/mysql_factory.hpp"
+
 #include <utility>
 
+#include "mysql/admin/inspector.hpp"
 #include "mysql/database.hpp"
-#include "mysql/inspector.hpp"
 #include "mysql/settings.hpp"
 #include "simba/core/error.hpp"
 #include "simba/mysql/mysql_admin.hpp"
-#include "simba/mysql/mysql_factory.hpp"
 #include "sql/admin/sql_admin.hpp"
 #include "sql/sql_plan.hpp"
 #include "sql/sql_store.hpp"

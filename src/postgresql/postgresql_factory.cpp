@@ -1,11 +1,12 @@
+#include "simba/postgresql/postgresql_factory.hpp"
+
 #include <chrono>
 #include <utility>
 
+#include "postgresql/admin/inspector.hpp"
 #include "postgresql/database.hpp"
-#include "postgresql/inspector.hpp"
 #include "simba/core/error.hpp"
 #include "simba/postgresql/postgresql_admin.hpp"
-#include "simba/postgresql/postgresql_factory.hpp"
 #include "sql/admin/sql_admin.hpp"
 #include "sql/sql_plan.hpp"
 #include "sql/sql_store.hpp"
