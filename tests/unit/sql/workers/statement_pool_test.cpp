@@ -15,8 +15,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "fake_database.hpp"
 #include "simba/testkit/capturing_logger.hpp"
+#include "unit/sql/fake_database.hpp"
 
 namespace simba::sql {
 namespace {
