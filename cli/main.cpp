@@ -121,7 +121,7 @@ int perform(Command& command, const std::string& name, const Invocation& invocat
 
 int run_program(int argc, char** argv) {
   Invocation invocation;
-  invocation.passed_on = open_descriptors();  // before anything of ours is open
+  invocation.passed_on = open_descriptors();  // before we open anything
   // A store that goes away is an error, not our end.
   invocation.ignores_pipe = std::signal(SIGPIPE, SIG_IGN) == SIG_IGN;
   Arguments arguments = divide(argc, argv);

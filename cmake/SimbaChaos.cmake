@@ -41,7 +41,7 @@ target_link_libraries(simba-chaos PRIVATE simba_chaos)
 
 # A short round on each store. The seeds are fixed: the faults, their order and their lengths are
 # the same each time; whom they hit follows from who owns the mutexes. A round lasts until each
-# basic fault has been done, which takes longer where servers are a group. The time-out allows for
+# basic fault has been done, which takes longer where servers are a group. The timeout allows for
 # the scale of sanitized builds (SIMBA_TEST_SCALE).
 set(chaos_timeout 300)
 foreach(entry IN ITEMS Sqlite:sqlite:1 MariaDb:mariadb:2 PostgreSql:postgresql:3 Redis:redis:4

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Makes the root of the image of packaging/Dockerfile without Docker, and tries the command in it as a
-# container would run it: as process 1, as nobody in particular, with signals, orphans and codes of exit.
+# container would run it: as process 1, as nobody in particular, with signals, orphans and exit codes.
 # Usage: scripts/image.sh <simba_VERSION_ARCH.deb> [suite]      (default: trixie, as in the Dockerfile)
 # The package is made as docs/building.md says, on that suite: scripts/bare.sh does it anywhere. The root
 # is made by mmdebstrap and removed afterwards; where users may make namespaces no root is needed.

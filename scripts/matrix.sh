@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Runs the contract, the tests of a store on real servers (with their faults) and rounds of chaos on
 # servers of several Debian releases, prints a table, and writes it into docs/compatibility.md: what
-# was run replaces what was said of it before, the rest stays.
+# was run replaces its earlier result; the rest stays.
 # Usage: scripts/matrix.sh [<suite>/<server> ...]      (default: all; hours)
 # MATRIX_STEPS: which of "contract tests chaos" (default: all). CHAOS_SECONDS: of each store (600).
 # The servers of this system's own release are the installed ones; the others are fetched by

@@ -2,7 +2,7 @@
 //
 // Three worker processes write to a storage, one at a time, by a lock. One of them is frozen in the
 // middle of a write, for longer than its lease. Another gets the lock and writes. Then the frozen
-// one wakes up, and goes on with its write as if nothing had happened: the storage refuses it.
+// one wakes up and continues its write as if nothing had happened: the storage refuses it.
 //
 //   simba-example-fenced-resource [URL of a store, any but memory:]
 
@@ -126,7 +126,7 @@ class Stage {
 
   void wake() {
     asleep_ = false;
-    std::cout << frozen_name_ << " wakes up, and goes on with its write.\n";
+    std::cout << frozen_name_ << " wakes up and continues its write.\n";
     ::kill(frozen_, SIGCONT);
   }
 

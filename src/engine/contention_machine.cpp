@@ -589,7 +589,7 @@ bool ContentionMachine::extend(const LeaseRecord& record, LocalTime counted_from
 // The store read its clock after the first of two requests was sent and before the answer to the
 // second came. So round trips make it look slower, never faster, and what is too much even so is
 // too much. No time service slews by more than a tenth: what looks like more is a step, which is
-// over, and shorter leases are no cure for it.
+// over, and shorter leases would not help.
 void ContentionMachine::watch_clock(const LeaseRecord& record, LocalTime counted_from,
                                     LocalTime now, Actions& actions) {
   constexpr milliseconds resolution{1};

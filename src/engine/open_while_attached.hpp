@@ -15,8 +15,8 @@ namespace simba::engine {
 /// the first user opens it, the last one closes it by `T::close()`.
 ///
 /// - If opening throws, nobody was attached.
-/// - Closing goes on with no lock held: requests fail meanwhile, and whoever attaches opens
-/// another.
+/// - No lock is held while it closes: requests fail meanwhile, and whoever attaches opens
+///   another.
 /// - In a forked child nobody attaches or closes, requests fail, and what is open is leaked: its
 ///   threads, connections and locks are the parent's.
 ///

@@ -29,7 +29,7 @@ class Server {
 
   /// Counts a connection that is about to be made. Throws Error `unavailable` where the server that
   /// answered last may have as many of this process as the pool has, with those that were closed
-  /// while a statement was under way: it goes on with that until its wait for a lock is over.
+  /// while a statement was under way: it executes that until its wait for a lock is over.
   void open_place();
 
   /// That connection has reached the server that calls itself `identity`; empty: it does not tell.

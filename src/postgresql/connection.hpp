@@ -58,7 +58,7 @@ class Connection {
   void send_prepare(const char* name, const char* statement);
   void send_prepared(const char* name, std::span<const Parameter> parameters);
 
-  /// Goes on with the statement. `ready`: carried out and committed, `take_result()` has the
+  /// Continues the statement. `ready`: carried out and committed, `take_result()` has the
   /// answer. Throws where the server refused.
   sql::Waited receive(LocalTime until, const sql::Wakeup& wakeup);
   Result take_result() noexcept { return std::move(result_); }

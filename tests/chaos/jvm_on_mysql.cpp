@@ -201,7 +201,7 @@ class Contender {
     }
   }
 
-  /// It steps down at the first failure, and goes on with a new connection.
+  /// It steps down at the first failure, and continues on a new connection.
   void broken() {
     record_.lost();
     database_.reset();

@@ -200,7 +200,7 @@ class Contender:
                 limit = min(self.next, self.end) if self.record.number else self.next
                 select.select(sources, [], [], min(max(limit - time.monotonic(), 0), 0.05))
             except (redis.RedisError, OSError):
-                # It steps down at the first failure, and goes on with a new connection.
+                # It steps down at the first failure, and continues on a new connection.
                 self.record.number = 0
                 self.disconnect()
                 self.wait(20)

@@ -102,7 +102,7 @@ class Sentinels final : public Servers {
       const auto master = servers_.master(0);
       for (std::size_t i = 0; i < support::RedisSentinelServers::sentinels; ++i) {
         if (servers_.master(i) != master || servers_.flags_of_master(i) != "master") {
-          return false;  // it is down for that one, or a fail-over has begun
+          return false;  // it is down for that one, or a failover has begun
         }
       }
       RedisConsole replica{servers_.node(1 - master).location()};

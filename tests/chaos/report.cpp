@@ -30,8 +30,8 @@ std::string number_of_overlaps(const StoreResult& result) {
     return std::to_string(result.overlaps);
   }
   return result.overlaps == 0
-             ? "0 (allowed at fail-overs)"
-             : fmt::format("{} ({} at a fail-over, allowed), longest {} ms", result.overlaps,
+             ? "0 (allowed at failovers)"
+             : fmt::format("{} ({} at a failover, allowed), longest {} ms", result.overlaps,
                            result.excused, result.longest_overlap);
 }
 
@@ -111,19 +111,19 @@ std::vector<std::string> remarks(const StoreResult& result) {
   }
   lines.push_back("Bound after a fault: " + result.bound_text + ".");
   lines.push_back(
-      "Time during a fault lasts from its begin, or from the end of an ownership within it, to the "
-      "next owner. It has a bound where only one contender is hit: the others are well, so it is "
-      "the one after a fault, without the lease or session more that some stores have there. "
-      "Faults that came two at once are left out of it.");
+      "Time during a fault lasts from the start of the fault, or from the end of an ownership "
+      "within it, to the next owner. It has a bound where only one contender is hit: the others "
+      "are well, so it is the bound after a fault, without the extra lease or session that some "
+      "stores have there. Faults injected two at a time are left out.");
   if (!result.notes.empty()) {
     lines.push_back(result.notes);
   }
   if (result.jvm > 0) {
     lines.push_back(fmt::format(
         "Beside {} contenders of the JVM library. The server granted them the mutex {} times, and "
-        "these ownerships count as those of ours do, up to the end of their lease. By their own "
-        "account, which counts no time, they owned {} times after another had been let in, for {} "
-        "at most: that is theirs.",
+        "these ownerships count like ours, up to the end of their lease. They do not time their "
+        "lease: they still considered themselves the owner {} times after another had been let "
+        "in, for at most {}, which is documented and does not fail the run.",
         result.jvm, result.jvm_ownerships, result.beliefs, in_seconds(result.longest_belief)));
   }
   for (const auto& problem : result.problems) {

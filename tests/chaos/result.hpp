@@ -32,7 +32,7 @@ struct StoreResult {
   std::int64_t ownerships = 0;
   std::int64_t faults = 0;
   std::int64_t overlaps = 0;
-  std::int64_t excused = 0;          ///< overlaps, by a fail-over shortly before
+  std::int64_t excused = 0;          ///< overlaps, excused by a failover shortly before
   std::int64_t longest_overlap = 0;  ///< milliseconds, rounded up
   std::int64_t tokens = 0;           ///< out of order
   std::int64_t callbacks = 0;        ///< that did not alternate, or came when they must not
@@ -46,7 +46,7 @@ struct StoreResult {
   std::int64_t longest = 0;         ///< milliseconds without an owner after a fault
   std::int64_t longest_gap = 0;     ///< milliseconds without an owner, also while a fault lasted
   std::int64_t bound = 0;
-  std::int64_t two_owners_possible = 0;  ///< 1: at a fail-over, as is documented
+  std::int64_t two_owners_possible = 0;  ///< 1: at a failover, as is documented
   std::int64_t interrupted = 0;          ///< 1: not run to its end
   std::string bound_text{};
   std::string notes{};

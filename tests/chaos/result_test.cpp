@@ -113,7 +113,7 @@ TEST(ChaosResult, IsNotBrokenByTwoOwnersThatAreExcused) {
   result.excused = 1;
   result.two_owners_possible = 1;
   EXPECT_FALSE(result.broken());
-  EXPECT_THAT(as_table({result}), HasSubstr("1 (1 at a fail-over, allowed)"));
+  EXPECT_THAT(as_table({result}), HasSubstr("1 (1 at a failover, allowed)"));
   EXPECT_EQ(parse_result(to_text(result)).excused, 1);
   result.overlaps = 2;
   EXPECT_TRUE(result.broken()) << "the other is not";
@@ -135,7 +135,7 @@ TEST(ChaosReport, TellsWhatContendersOfTheJvmLibraryDid) {
   EXPECT_THAT(as_table({result}), HasSubstr("Beside 2 contenders of the JVM library"));
   EXPECT_THAT(as_table({result}), HasSubstr("granted them the mutex 31 times"));
   EXPECT_THAT(as_table({result}),
-              HasSubstr("they owned 3 times after another had been let in, for 1.90 s"));
+              HasSubstr("the owner 3 times after another had been let in, for at most 1.90 s"));
 }
 
 TEST(ChaosReport, HasALineForEachStoreAndEachKindOfFault) {

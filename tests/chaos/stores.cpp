@@ -62,12 +62,12 @@ Store sqlite(const LeaseTimes& times) {
           .open = open_sqlite,
           .faults = contender_faults({.lease = times.lease(), .network = false}),
           .bound = take_over(times) + support::scaled(machine),
-          .bound_text = fmt::format("lease, drift, jitter, request time-out; {}", machine_text),
+          .bound_text = fmt::format("lease, drift, jitter, request timeout; {}", machine_text),
           .one_bound = take_over(times) + support::scaled(machine),
           .notes =
               "No server and no network. All processes have one clock, the machine's, so none "
-              "runs fast or slow. Who is paused while it writes holds the lock of the file: there "
-              "is no bound until it goes on."};
+              "runs fast or slow. A process that is paused while it writes keeps the file locked: "
+              "there is no bound until it resumes."};
 }
 
 Store sql(const LeaseTimes& times, std::string name,
@@ -76,7 +76,7 @@ Store sql(const LeaseTimes& times, std::string name,
   store.bound = take_over(times) + connecting + support::scaled(machine);
   store.one_bound = store.bound;
   store.bound_text =
-      fmt::format("lease, drift, jitter, request time-out; 1 s to connect; {}", machine_text);
+      fmt::format("lease, drift, jitter, request timeout; 1 s to connect; {}", machine_text);
   return store;
 }
 
@@ -85,7 +85,7 @@ Store redis(const LeaseTimes& times) {
   store.one_bound = take_over(times) + connecting + support::scaled(machine);
   store.bound = store.one_bound + times.lease();
   store.bound_text = fmt::format(
-      "lease, drift, jitter, request time-out; one more lease for a grant to a waiter that was "
+      "lease, drift, jitter, request timeout; one more lease for a grant to a waiter that was "
       "paused or cut off; 1 s to connect; {}",
       machine_text);
   return store;
@@ -120,13 +120,11 @@ Store redis_sentinel(const LeaseTimes& times) {
   allow_two_owners_at_fail_overs(store, times, "master");
   store.notes =
       "wait-replicas=1 of 1: without its replica nobody acquires or renews, so a fault of the "
-      "master ends when the old one has come back as a replica. Two owners are documented as "
-      "possible at a fail-over: they fail the run unless another server became master shortly "
-      "before, and where they last longer than a lease (unless one is of the JVM library, which "
-      "does "
-      "not wait for replicas) or have the same token. The "
-      "clock is not stepped: sentinels notice "
-      "and do nothing for half a minute.";
+      "master ends when the old one has come back as a replica. Two owners are possible at a "
+      "failover, as documented: they fail the run unless another server became master shortly "
+      "before, or if they last longer than a lease (unless one belongs to the JVM library, "
+      "which does not wait for replicas) or have the same token. The "
+      "clock is not stepped: sentinels notice and do nothing for half a minute.";
   return store;
 }
 
@@ -162,11 +160,10 @@ Store redis_cluster_replicas(const LeaseTimes& times) {
   allow_two_owners_at_fail_overs(store, times, "holder");
   store.notes =
       "wait-replicas=1 of 1: without its replica nobody acquires or renews, so a fault of the "
-      "master ends when the old one has come back as a replica. Two owners are documented as "
-      "possible at a fail-over: they fail the run unless another server became master shortly "
-      "before, and where they last longer than a lease (unless one is of the JVM library, which "
-      "does "
-      "not wait for replicas) or have the same token.";
+      "master ends when the old one has come back as a replica. Two owners are possible at a "
+      "failover, as documented: they fail the run unless another server became master shortly "
+      "before, or if they last longer than a lease (unless one belongs to the JVM library, "
+      "which does not wait for replicas) or have the same token.";
   return store;
 }
 
@@ -178,10 +175,10 @@ Store zookeeper(const LeaseTimes& times) {
   store.one_bound = times.lease() + times.tick + connecting + support::scaled(machine);
   store.bound = store.one_bound + times.lease();
   store.bound_text = fmt::format(
-      "session and one tick, and one session more since servers that start give each session its "
-      "full time; 1 s to connect; {}",
+      "session and one tick, and one more session because a server that starts gives each session "
+      "its full time; 1 s to connect; {}",
       machine_text);
-  store.notes = "ZooKeeper does not use the wall clock, so it is set by hours both ways.";
+  store.notes = "ZooKeeper does not use the wall clock, so that is set hours forward and back.";
   return store;
 }
 

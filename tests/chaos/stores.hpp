@@ -26,7 +26,7 @@ struct Store {
   std::chrono::milliseconds one_bound{};
 
   /// Whether docs/guarantees.md says that there can be two owners for a while on such servers: from
-  /// the begin of a fault that makes them fail over to this time after its end, and then for so
+  /// the start of a fault that makes them fail over to this time after its end, and then for so
   /// long at most.
   bool two_owners_possible = false;
   std::chrono::milliseconds two_owners_within{};

@@ -15,7 +15,7 @@ its input ends. It says, a line each, where <time> is CLOCK_BOOTTIME in nanoseco
 
 Owners are killed (KILL) and paused beyond their lease (STOP, CONT). There must never be two owners at a
 time. A contender that does not time its own lease (the JVM library, Curator, kazoo) and was paused as the
-owner still takes itself for the owner when it wakes: that is counted separately. So is what the JVM library
+owner still considers itself the owner when it wakes: that is counted separately. So is what the JVM library
 takes for an acquisition although the server has granted nothing: a late message about an earlier
 acquisition of its own. Ends with code 1 if there were two owners otherwise, or if somebody's share of the
 turns is not within a factor of two of the fair one.

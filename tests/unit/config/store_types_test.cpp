@@ -115,7 +115,7 @@ TEST(ConfigurationDocument, HasEveryKey) {
     std::ofstream{document} << expected;
     return;
   }
-  EXPECT_EQ(text, expected) << "SIMBA_UPDATE_DOCS=1 and this test puts it right";
+  EXPECT_EQ(text, expected) << "run this test with SIMBA_UPDATE_DOCS=1 to update it";
 }
 
 TEST(ConfigurationDocument, NeedsAPlaceForEachTable) {

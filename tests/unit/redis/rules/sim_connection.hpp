@@ -32,7 +32,7 @@ class SimConnection final : public Connection {
 
   /// The server's end goes now, this end after `later`; what is on its way is lost.
   void break_at_server(std::chrono::nanoseconds later);
-  /// This end goes now; the server goes on with what is on its way, and hears of it `later`.
+  /// This end goes now; the server still gets what is on its way, and hears of it `later`.
   void break_here(std::chrono::nanoseconds later);
   const std::shared_ptr<Client>& client() const noexcept { return client_; }
 

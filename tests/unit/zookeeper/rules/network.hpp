@@ -45,7 +45,7 @@ class Line : public std::enable_shared_from_this<Line> {
   void hold_until(bool up, bool down, LocalTime until);
   /// The server's end goes now, this end after `later`; what is on its way is lost.
   void break_at_server(std::chrono::nanoseconds later);
-  /// This end goes now; the server goes on with what is on its way, and hears of it `later`.
+  /// This end goes now; the server still gets what is on its way, and hears of it `later`.
   void break_here(std::chrono::nanoseconds later);
 
  private:
