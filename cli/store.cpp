@@ -44,8 +44,8 @@ Store::Store(const CommonOptions& options, Output& output, Talk talk,
     : Store{options, output, talk, configuration_of(options, drain)} {
   if (!options.uses_default_store()) return;
   constexpr std::string_view text =
-      "no store named: excludes only processes of this user on this host; name one with -b to "
-      "exclude those of other hosts";
+      "no store given: using a local SQLite file, which excludes only your own processes on this "
+      "host; use -b URL to share a store between hosts";
   output.note(text, {{"event", "default_store"}, {"message", text}});
 }
 

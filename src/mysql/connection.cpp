@@ -164,7 +164,7 @@ void configure_verification(st_mysql& mysql, TlsMode mode) {
   if ((verifies || mode == TlsMode::verify_ca) && ::mysql_get_client_version() >= 30400) {
     throw Error{ErrorKind::unsupported,
                 "this program was built with MariaDB Connector/C 3.3 and runs with a later one, "
-                "which checks certificates differently; build Simba again"};
+                "which checks certificates differently; rebuild Simba against that version"};
   }
 #endif
   // Said in every mode: since 3.4 the default is yes.

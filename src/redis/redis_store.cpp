@@ -23,13 +23,13 @@ void check_slot(std::string_view mutex) {
 void check_messages(std::string_view contender_id) {
   if (contender_id.find("@@") != std::string_view::npos) {
     throw InvalidArgumentError{
-        "on Redis a contender id must not contain '@@', which separates the fields of messages; "
-        "choose another id"};
+        "a contender id must not contain '@@' on Redis: it separates fields in messages; choose "
+        "another id"};
   }
   if (contender_id.ends_with('@')) {
     throw InvalidArgumentError{
-        "on Redis a contender id must not end in '@', which messages could not tell from their "
-        "separator; choose another id"};
+        "a contender id must not end in '@' on Redis: '@@' separates fields in messages; choose "
+        "another id"};
   }
 }
 

@@ -121,8 +121,10 @@ class ZooKeeperAdmin final : public engine::StoreAdmin {
   std::string path_of(const std::string& mutex) const { return settings_.root + "/" + mutex; }
 
   static Error changes(const std::string& mutex) {
-    return Error{ErrorKind::unavailable,
-                 fmt::format("ZooKeeper: mutex \"{}\" keeps changing its owner; try again", mutex)};
+    return Error{
+        ErrorKind::unavailable,
+        fmt::format("ZooKeeper: the owner of mutex \"{}\" changed during each read; try again",
+                    mutex)};
   }
 
   Found look(const std::string& mutex) {

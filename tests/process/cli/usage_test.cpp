@@ -196,8 +196,8 @@ TEST(CliUsage, LocksTheFileThatTheOptionNamesWhateverTheEnvironmentSays) {
 
 TEST(CliUsage, SaysWhomTheDefaultStoreExcludes) {
   constexpr auto note =
-      "simba: no store named: excludes only processes of this user on this host; name one with -b "
-      "to exclude those of other hosts\n";
+      "simba: no store given: using a local SQLite file, which excludes only your own processes on "
+      "this host; use -b URL to share a store between hosts\n";
   CliProgram run{{"run", "-m", "m", "--", "true"}};
   EXPECT_EQ(run.wait(), 0);
   EXPECT_EQ(run.err(), note);
