@@ -77,9 +77,12 @@ void RetrievalMachine::on(const Noticed& event, LocalTime now, RetrievalActions&
 void RetrievalMachine::observe(const LeaseRecord& record, LocalTime counted_from, LocalTime now,
                                RetrievalActions& actions) {
   OwnerView view = view_of(record, counted_from);
+  // No longer than a lease of ours: after a jump of the store's clock the end that it tells may be
+  // hours away, although the owner has released by then.
   next_look_ = record.owner_id.empty()
                    ? now + plan_->observe_interval
-                   : std::max(view.local_lease.transition_at, now) + plan_->retry_min;
+                   : std::clamp(view.local_lease.transition_at, now, now + plan_->lease()) +
+                         plan_->retry_min;
   actions.observed = std::move(view);
 }
 

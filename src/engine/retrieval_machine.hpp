@@ -30,7 +30,8 @@ struct RetrievalActions {
 };
 
 /// An observer of one mutex, without threads, clock or I/O. It looks when told of a change, when
-/// the owner's lease would end, and now and then while nobody owns the mutex.
+/// the owner's lease would end, but at least once per lease of the plan, and now and then while
+/// nobody owns the mutex.
 ///
 /// Threads: steps must not overlap.
 class RetrievalMachine {

@@ -51,6 +51,16 @@ TEST_F(RetrievalMachineTest, LooksAgainWhenTheLeaseOfTheOwnerMustHaveEnded) {
   EXPECT_TRUE(tick_at_wake().look);
 }
 
+// As Redis tells of an owner from the JVM library after its clock stepped back by an hour.
+TEST_F(RetrievalMachineTest, ALeaseThatEndsInAnHourIsLookedAtAgainAfterOneLeaseOfThePlan) {
+  LeaseRecord record = held("jvm");
+  record.ttl_left = record.transition_left = 1h;
+  answer(started(), record);
+  EXPECT_EQ(machine_.wake_at(), now_ + plan_->lease() + plan_->retry_min);
+  const RetrievalActions actions = answer(tick_at_wake().look.value(), LeaseRecord{});
+  EXPECT_EQ(actions.observed.value().owner_id, "");
+}
+
 TEST_F(RetrievalMachineTest, LooksNowAndThenWhileNobodyOwns) {
   answer(started(), LeaseRecord{});
   EXPECT_EQ(machine_.wake_at(), now_ + plan_->observe_interval);
