@@ -24,22 +24,49 @@ namespace {
 
 bool is_own_or_roots(uid_t owner) noexcept { return owner == 0 || owner == ::geteuid(); }
 
+/// The mount that a file or directory is on; empty: there is no such file, or no /proc. O_PATH:
+/// closing another descriptor would drop the locks that SQLite has on the file.
+std::optional<int> mount_of(const std::filesystem::path& path, int flags) {
+  const int descriptor = ::open(path.c_str(), O_PATH | O_CLOEXEC | flags);
+  if (descriptor < 0) return std::nullopt;
+  std::ifstream facts{fmt::format("/proc/self/fdinfo/{}", descriptor)};
+  std::optional<int> mount;
+  for (std::string name; !mount && facts >> name;) {
+    if (int number = 0; name == "mnt_id:" && facts >> number) mount = number;
+  }
+  ::close(descriptor);
+  return mount;
+}
+
 /// A file that was mounted by itself: what SQLite and we put beside it is in another directory for
 /// each who mounts it.
-bool is_mounted(const std::filesystem::path& file) noexcept {
-  struct statx facts {};
-  if (::statx(AT_FDCWD, file.c_str(), AT_SYMLINK_NOFOLLOW, STATX_TYPE, &facts) == 0 &&
-      (facts.stx_attributes_mask & STATX_ATTR_MOUNT_ROOT) != 0) {
-    return (facts.stx_attributes & STATX_ATTR_MOUNT_ROOT) != 0;
-  }
-  // A kernel before 5.8: at least a file of another file system is told.
-  struct stat inner {};
-  struct stat outer {};
-  return ::lstat(file.c_str(), &inner) == 0 && ::stat(file.parent_path().c_str(), &outer) == 0 &&
-         inner.st_dev != outer.st_dev;
+bool is_mounted(const std::filesystem::path& file) {
+  const auto own = mount_of(file, O_NOFOLLOW);
+  const auto around = mount_of(file.parent_path(), O_DIRECTORY);
+  return own && around && *own != *around;
 }
 
 }  // namespace
+
+std::string_view shared_file_system(std::uint32_t magic) noexcept {
+  struct Kind {
+    std::uint32_t magic;
+    std::string_view name;
+  };
+  // From linux/magic.h; where that is silent, from the file system's own source or GNU stat.
+  constexpr std::array<Kind, 20> kinds{{
+      {0x00006969U, "NFS"},    {0x0000517BU, "SMB"},      {0xFF534D42U, "CIFS"},
+      {0xFE534D42U, "SMB"},    {0x65735546U, "FUSE"},     {0x01021997U, "9P"},
+      {0x00C36400U, "Ceph"},   {0x5346414FU, "AFS"},      {0x6B414653U, "AFS"},
+      {0x73757245U, "Coda"},   {0x01161970U, "GFS2"},     {0x7461636FU, "OCFS2"},
+      {0x0BD00BD0U, "Lustre"}, {0x47504653U, "GPFS"},     {0x19830326U, "BeeGFS"},
+      {0xAAD7AAEAU, "PanFS"},  {0xBEEFDEADU, "StorNext"}, {0x786F4256U, "vboxsf"},
+      {0xBACBACBCU, "vmhgfs"}, {0x7C7C6673U, "prl_fs"},
+  }};
+  const auto* const found = std::find_if(kinds.begin(), kinds.end(),
+                                         [&](const Kind& kind) { return kind.magic == magic; });
+  return found == kinds.end() ? std::string_view{} : found->name;
+}
 
 Place::Place(std::filesystem::path file, FileMode mode, FileSystem file_system)
     : file_{std::move(file)}, mode_{mode}, file_system_{file_system} {}
@@ -52,32 +79,17 @@ void Place::check() const {
   }
 }
 
-/// By the numbers of statfs(2): file systems whose locks do not reach, or do not surely reach,
-/// every process.
 void Place::check_file_system() const {
   if (file_system_ == FileSystem::any) return;
-  constexpr std::array<std::pair<std::uint32_t, std::string_view>, 9> kinds{{
-      {0x6969U, "NFS"},
-      {0x517BU, "SMB"},
-      {0xFF534D42U, "CIFS"},
-      {0xFE534D42U, "SMB"},
-      {0x65735546U, "FUSE"},
-      {0x01021997U, "9P"},
-      {0x00C36400U, "Ceph"},
-      {0x5346414FU, "AFS"},
-      {0x01161970U, "GFS2"},
-  }};
   struct statfs facts {};
   if (::statfs(file_.parent_path().c_str(), &facts) != 0) return;
-  const auto* const found = std::find_if(kinds.begin(), kinds.end(), [&](const auto& kind) {
-    return kind.first == static_cast<std::uint32_t>(facts.f_type);
-  });
-  if (found == kinds.end()) return;
+  const std::string_view name = shared_file_system(static_cast<std::uint32_t>(facts.f_type));
+  if (name.empty()) return;
   refuse(ErrorKind::unsupported,
          fmt::format("{} is on a {} file system, whose locks may not exclude other hosts or "
                      "processes; use a local file system or another store, or set file-system to "
                      "any if its locks are known to work",
-                     file_.string(), found->second));
+                     file_.string(), name));
 }
 
 void Place::check_folders() const {

@@ -1,10 +1,16 @@
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
+#include <string_view>
 
 #include "simba/sqlite/sqlite_factory.hpp"
 
 namespace simba::sqlite {
+
+/// The name of a file system whose locks do not reach, or do not surely reach, every process that
+/// sees a file, by the number that statfs(2) gives of it; empty: it is none of these.
+std::string_view shared_file_system(std::uint32_t magic) noexcept;
 
 /// Where a database file is, and who is trusted with it: this user and root, and with
 /// `FileMode::group` whoever owns the directory or is in its group.

@@ -2,18 +2,23 @@
 #include "sqlite/place.hpp"
 
 #include <chrono>
+#include <cstdint>
 #include <cstdlib>
 #include <fcntl.h>
 #include <filesystem>
 #include <fstream>
 #include <functional>
 #include <iterator>
+#include <linux/magic.h>
+#include <map>
 #include <sched.h>
 #include <string>
+#include <string_view>
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <vector>
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -215,6 +220,25 @@ TEST_F(SqlitePlaceTest, AFileThatIsMountedByItselfIsRefused) {
   EXPECT_EQ(ended, 0);
 }
 
+// POSIX drops all locks of a process on a file when it closes any descriptor of that file.
+TEST_F(SqlitePlaceTest, LookingAtAFileDropsNoLockOnIt) {
+  ASSERT_EQ(error_with(FileMode::owner), "");
+  const int locked = ::open(path.c_str(), O_RDWR | O_CLOEXEC);
+  ASSERT_GE(locked, 0);
+  struct flock whole {};
+  whole.l_type = F_WRLCK;
+  whole.l_whence = SEEK_SET;
+  ASSERT_EQ(::fcntl(locked, F_SETLK, &whole), 0);
+  Place{path}.check();
+  EXPECT_EQ(in_child([&] {
+              struct flock wanted = whole;
+              const int again = ::open(path.c_str(), O_RDWR | O_CLOEXEC);
+              return ::fcntl(again, F_GETLK, &wanted) == 0 && wanted.l_type == F_WRLCK;
+            }),
+            0);
+  ::close(locked);
+}
+
 TEST_F(SqlitePlaceTest, AFolderThatIsMountedIsFine) {
   const auto volume = folder.path() / "volume";
   const auto container = folder.path() / "container";
@@ -255,6 +279,30 @@ TEST_F(SqlitePlaceTest, ANetworkFileSystemIsRefusedUnlessItIsAskedFor) {
   });
   if (ended == cannot_mount) GTEST_SKIP() << "FUSE cannot be mounted here";
   EXPECT_EQ(ended, 0);
+}
+
+TEST(SqliteSharedFileSystem, IsToldByItsNumber) {
+  const std::map<std::uint32_t, std::string_view> shared{
+      {NFS_SUPER_MAGIC, "NFS"},   {SMB_SUPER_MAGIC, "SMB"},   {CIFS_SUPER_MAGIC, "CIFS"},
+      {SMB2_SUPER_MAGIC, "SMB"},  {FUSE_SUPER_MAGIC, "FUSE"}, {V9FS_MAGIC, "9P"},
+      {CEPH_SUPER_MAGIC, "Ceph"}, {AFS_SUPER_MAGIC, "AFS"},   {AFS_FS_MAGIC, "AFS"},
+      {CODA_SUPER_MAGIC, "Coda"}, {0x01161970, "GFS2"},       {OCFS2_SUPER_MAGIC, "OCFS2"},
+      {0x0BD00BD0, "Lustre"},     {0x47504653, "GPFS"},       {0x19830326, "BeeGFS"},
+      {0xAAD7AAEA, "PanFS"},      {0xBEEFDEAD, "StorNext"},   {0x786F4256, "vboxsf"},
+      {0xBACBACBC, "vmhgfs"},     {0x7C7C6673, "prl_fs"},
+  };
+  for (const auto& [magic, name] : shared) EXPECT_EQ(shared_file_system(magic), name);
+  constexpr std::uint32_t zfs = 0x2FC12FC1;
+  const std::vector<std::uint32_t> local{EXT4_SUPER_MAGIC,
+                                         XFS_SUPER_MAGIC,
+                                         BTRFS_SUPER_MAGIC,
+                                         F2FS_SUPER_MAGIC,
+                                         TMPFS_MAGIC,
+                                         OVERLAYFS_SUPER_MAGIC,
+                                         zfs};
+  for (const std::uint32_t magic : local) {
+    EXPECT_EQ(shared_file_system(magic), "") << magic;
+  }
 }
 
 TEST_F(SqlitePlaceTest, TriggersOfAHostileFileDoNotRun) {
