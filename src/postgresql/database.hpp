@@ -23,7 +23,7 @@ class PostgreSqlDatabase final : public sql::Database {
 
  private:
   const std::shared_ptr<const ConnectSettings> settings_;
-  const std::shared_ptr<TableState> table_;
+  const std::shared_ptr<ChosenTable> table_;
   const std::shared_ptr<Logger> log_;
   const Listen listen_;
   const std::chrono::milliseconds connect_timeout_;

@@ -177,14 +177,24 @@ Error table_missing(std::string_view database_name, const PGconn* connection) {
           database_name, text_or_empty(PQdb(connection)), schema_file)};
 }
 
-Error table_of_stranger(std::string_view database_name, std::string_view owner,
-                        std::string_view user) {
+Error table_of_stranger(std::string_view database_name, std::string_view table,
+                        std::string_view owner, std::string_view user) {
   return Error{
       ErrorKind::permission,
-      fmt::format("{}: table simba_mutex belongs to role \"{}\", who has put triggers, rules or "
+      fmt::format("{}: table {} belongs to role \"{}\", who has put triggers, rules or "
                   "expressions on it that would run with the privileges of user \"{}\"; drop the "
                   "table and run the statements in {} as a user that you trust",
-                  database_name, one_line(owner), user, schema_file)};
+                  database_name, one_line(table), one_line(owner), user, schema_file)};
+}
+
+Error table_hides_another(std::string_view database_name, std::string_view table,
+                          std::string_view owner) {
+  return Error{
+      ErrorKind::permission,
+      fmt::format("{}: table {} of role \"{}\" hides the table simba_mutex of a role that is "
+                  "trusted, later in the search path; drop the one that should not be used, or set "
+                  "search_path to the schema of the other",
+                  database_name, one_line(table), one_line(owner))};
 }
 
 Error table_refused(const Error& error) {

@@ -52,8 +52,12 @@ Error table_missing(std::string_view database_name, const pg_conn* connection);
 Error table_refused(const Error& error);
 
 /// Someone else owns the table, and has put something on it that would run with our privileges.
-Error table_of_stranger(std::string_view database_name, std::string_view owner,
-                        std::string_view user);
+Error table_of_stranger(std::string_view database_name, std::string_view table,
+                        std::string_view owner, std::string_view user);
+
+/// Someone who is not trusted has made a table in a schema that comes before that of one who is.
+Error table_hides_another(std::string_view database_name, std::string_view table,
+                          std::string_view owner);
 
 /// The SQLSTATE of a result; empty where it has none.
 std::string_view sql_state(const pg_result* result) noexcept;

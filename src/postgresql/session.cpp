@@ -88,8 +88,27 @@ std::vector<Ask> without(std::span<const Ask> asks, const std::vector<Row>& rows
 
 }  // namespace
 
+std::string ChosenTable::name() const {
+  const std::lock_guard lock{mutex_};
+  return name_;
+}
+
+bool ChosenTable::replace(const std::string& before, const std::string& name) {
+  const std::lock_guard lock{mutex_};
+  if (name_ != before) return false;
+  name_ = name;
+  return true;
+}
+
+PostgreSqlSession::Statements::Statements(const std::string& table)
+    : acquire{statements::on_table(statements::acquire, table)},
+      guard{statements::on_table(statements::guard, table)},
+      release{statements::on_table(statements::release, table)},
+      look{statements::on_table(statements::look, table)},
+      init{statements::on_table(statements::init, table)} {}
+
 PostgreSqlSession::PostgreSqlSession(std::shared_ptr<const ConnectSettings> settings,
-                                     std::shared_ptr<TableState> table, LocalTime deadline,
+                                     std::shared_ptr<ChosenTable> table, LocalTime deadline,
                                      const sql::Wakeup& closing)
     : table_{std::move(table)},
       closing_{closing},
@@ -97,7 +116,7 @@ PostgreSqlSession::PostgreSqlSession(std::shared_ptr<const ConnectSettings> sett
       prepares_{!connection_.pooled()} {
   connection_.open(deadline, closing_);
   ask_to_notice_our_end(deadline);
-  ensure_table(deadline);
+  statements_ = Statements{choose_table(deadline)};
 }
 
 Result PostgreSqlSession::run(const char* statement, std::span<const Parameter> parameters,
@@ -105,11 +124,11 @@ Result PostgreSqlSession::run(const char* statement, std::span<const Parameter> 
   return connection_.run(statement, parameters, deadline, closing_);
 }
 
-Result PostgreSqlSession::run_prepared(const char* statement, std::span<const Parameter> parameters,
-                                       LocalTime deadline) {
+Result PostgreSqlSession::run_prepared(const std::string& statement,
+                                       std::span<const Parameter> parameters, LocalTime deadline) {
   const std::string name = prepared_name(statement);
   if (!prepared_.contains(name)) {
-    connection_.send_prepare(name.c_str(), statement);
+    connection_.send_prepare(name.c_str(), statement.c_str());
     connection_.finish(deadline, closing_);
     prepared_.insert(name);
   }
@@ -118,8 +137,8 @@ Result PostgreSqlSession::run_prepared(const char* statement, std::span<const Pa
 }
 
 /// Carries out a statement on the table.
-Result PostgreSqlSession::execute(const char* statement, std::span<const Parameter> parameters,
-                                  LocalTime deadline) {
+Result PostgreSqlSession::execute(const std::string& statement,
+                                  std::span<const Parameter> parameters, LocalTime deadline) {
   try {
     if (prepares_) {
       try {
@@ -129,16 +148,15 @@ Result PostgreSqlSession::execute(const char* statement, std::span<const Paramet
         prepares_ = false;
       }
     }
-    return run(statement, parameters, deadline);
+    return run(statement.c_str(), parameters, deadline);
   } catch (const Refusal& error) {
     // Another connection may lead to a primary.
     if (error.sql_state() == "25006") connection_.close();
     if (error.sql_state() != "42P01") throw;
     // Someone has dropped it. The next session finds out what to do.
-    table_->found = false;
     const Error missing = table_missing(connection_.database_name(), connection_.handle());
     connection_.close();
-    if (!table_->may_be_made) throw Error{missing};
+    if (!table_->may_be_made()) throw Error{missing};
     throw Error{ErrorKind::unavailable, fmt::format("{}; it will be created again", error.what())};
   }
 }
@@ -156,30 +174,43 @@ void PostgreSqlSession::ask_to_notice_our_end(LocalTime deadline) {
   }
 }
 
-void PostgreSqlSession::ensure_table(LocalTime deadline) {
-  if (table_->found) return;
-  if (!find_table(deadline)) {
-    if (table_->may_be_made) make_table(deadline);
-    // Again: someone else may have made it at the same moment.
-    if (!table_->may_be_made || !find_table(deadline)) {
-      throw table_missing(connection_.database_name(), connection_.handle());
+/// Each session looks: what is on the table, and whose it is, may have changed since.
+std::string PostgreSqlSession::choose_table(LocalTime deadline) {
+  for (;;) {
+    const std::string chosen = table_->name();
+    std::string found = find_table(chosen, deadline);
+    if (found.empty() && table_->may_be_made()) {
+      make_table(deadline);
+      // Again: someone else may have made it at the same moment.
+      found = find_table(chosen, deadline);
     }
+    if (found.empty()) throw table_missing(connection_.database_name(), connection_.handle());
+    if (table_->replace(chosen, found)) return found;
   }
-  table_->found = true;
 }
 
-/// Throws where it is there, but not to be touched.
-bool PostgreSqlSession::find_table(LocalTime deadline) {
-  const Result result = run(statements::find_table, {}, deadline);
-  if (PQntuples(result.get()) == 0) return false;
-  const auto value = [&](int column) {
-    return std::string_view{PQgetvalue(result.get(), 0, column)};
+/// The qualified name of the table that is chosen, or if that is gone, of the first in the search
+/// path; empty where there is none. Throws where it is there, but not to be touched.
+std::string PostgreSqlSession::find_table(const std::string& chosen, LocalTime deadline) {
+  const Result result = run(statements::find_tables, {}, deadline);
+  if (PQntuples(result.get()) == 0 || PQnfields(result.get()) != 5) return {};
+  const auto value = [&](int row, int column) {
+    return std::string_view{PQgetvalue(result.get(), row, column)};
   };
-  if (PQnfields(result.get()) != 3) return false;
-  if (value(1) != "t" && value(2) != "f") {
-    throw table_of_stranger(connection_.database_name(), value(0), PQuser(connection_.handle()));
+  int row = 0;
+  while (row < PQntuples(result.get()) && statements::table_in(value(row, 3)) != chosen) ++row;
+  const bool is_chosen = row < PQntuples(result.get());
+  if (!is_chosen) row = 0;
+  std::string name = statements::table_in(value(row, 3));
+  if (value(row, 1) == "t") return name;
+  const char* const user = PQuser(connection_.handle());
+  if (value(row, 2) != "f") {
+    throw table_of_stranger(connection_.database_name(), name, value(row, 0), user);
   }
-  return true;
+  if (!is_chosen && value(row, 4) != "f") {
+    throw table_hides_another(connection_.database_name(), name, value(row, 0));
+  }
+  return name;
 }
 
 void PostgreSqlSession::make_table(LocalTime deadline) {
@@ -200,17 +231,17 @@ std::vector<Row> PostgreSqlSession::change_once(Change change, std::span<const A
   std::vector<Parameter> parameters{
       array_of(asks, [](const Ask& ask) { return ask.mutex; }),
       array_of(asks, [](const Ask& ask) { return ask.contender_id; })};
-  const char* statement = statements::release;
+  const std::string* statement = &statements_.release;
   if (change == Change::release) {
     parameters.emplace_back(versions_of(asks));
   } else {
-    statement = change == Change::acquire ? statements::acquire : statements::guard;
+    statement = change == Change::acquire ? &statements_.acquire : &statements_.guard;
     parameters.emplace_back(fmt::to_string(asks.front().ttl.count()));
     parameters.emplace_back(fmt::to_string(asks.front().transition.count()));
   }
   parameters.emplace_back(lock_timeout(deadline));
   if (change != Change::release) parameters.emplace_back(versions_of(asks));
-  const Result result = execute(statement, parameters, deadline);
+  const Result result = execute(*statement, parameters, deadline);
   return rows_of(result.get(), asks.size(), connection_.database_name());
 }
 
@@ -252,7 +283,7 @@ std::vector<Row> PostgreSqlSession::change(Change change, std::span<const Ask> a
 std::vector<Row> PostgreSqlSession::look(std::span<const std::string> mutexes, LocalTime deadline) {
   if (mutexes.empty()) return {};
   const std::array<Parameter, 1> parameters{array_of(mutexes, std::identity{})};
-  const Result result = execute(statements::look, parameters, deadline);
+  const Result result = execute(statements_.look, parameters, deadline);
   return rows_of(result.get(), mutexes.size(), connection_.database_name());
 }
 
@@ -261,7 +292,7 @@ bool PostgreSqlSession::init(const std::string& mutex, LocalTime deadline) {
     throw InvalidArgumentError{"a name must not contain a NUL character"};
   }
   const std::array<Parameter, 2> parameters{mutex, lock_timeout(deadline)};
-  return PQntuples(execute(statements::init, parameters, deadline).get()) == 1;
+  return PQntuples(execute(statements_.init, parameters, deadline).get()) == 1;
 }
 
 }  // namespace simba::postgresql

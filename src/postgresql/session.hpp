@@ -1,7 +1,7 @@
 #pragma once
 
-#include <atomic>
 #include <memory>
+#include <mutex>
 #include <set>
 #include <span>
 #include <string>
@@ -13,14 +13,26 @@
 
 namespace simba::postgresql {
 
-/// What all sessions of a database know of the table, so that only the first one looks for it.
+/// Which table all sessions of a database use: the one that the first of them has found, whatever
+/// the search path would lead to later.
 ///
-/// Threads: may be used from any thread.
-struct TableState {
-  explicit TableState(sql::Schema schema) : may_be_made{schema == sql::Schema::create} {}
+/// Threads: every function may be called from any thread at the same time.
+class ChosenTable {
+ public:
+  explicit ChosenTable(sql::Schema schema) : may_be_made_{schema == sql::Schema::create} {}
 
-  const bool may_be_made;
-  std::atomic<bool> found{false};
+  bool may_be_made() const noexcept { return may_be_made_; }
+
+  /// Its qualified name; empty: none is chosen yet.
+  std::string name() const;
+
+  /// Chooses another one. False: another session has chosen since the name was `before`.
+  bool replace(const std::string& before, const std::string& name);
+
+ private:
+  const bool may_be_made_;
+  mutable std::mutex mutex_;
+  std::string name_;  ///< guarded by mutex_
 };
 
 /// One connection for statements. They depend on no state on the server, so a pooler may give it
@@ -29,7 +41,7 @@ class PostgreSqlSession final : public sql::Session {
  public:
   /// Connects, and makes the table if `table` says so. `closing` outlives the session.
   PostgreSqlSession(std::shared_ptr<const ConnectSettings> settings,
-                    std::shared_ptr<TableState> table, LocalTime deadline,
+                    std::shared_ptr<ChosenTable> table, LocalTime deadline,
                     const sql::Wakeup& closing);
 
   std::vector<sql::Row> change(sql::Change change, std::span<const sql::Ask> asks,
@@ -39,20 +51,33 @@ class PostgreSqlSession final : public sql::Session {
   bool usable() noexcept override { return connection_.usable(); }
 
  private:
+  /// The statements on its table.
+  struct Statements {
+    Statements() = default;
+    explicit Statements(const std::string& table);
+    std::string acquire;
+    std::string guard;
+    std::string release;
+    std::string look;
+    std::string init;
+  };
+
   Result run(const char* statement, std::span<const Parameter> parameters, LocalTime deadline);
-  Result run_prepared(const char* statement, std::span<const Parameter> parameters,
+  Result run_prepared(const std::string& statement, std::span<const Parameter> parameters,
                       LocalTime deadline);
-  Result execute(const char* statement, std::span<const Parameter> parameters, LocalTime deadline);
+  Result execute(const std::string& statement, std::span<const Parameter> parameters,
+                 LocalTime deadline);
   std::vector<sql::Row> change_once(sql::Change change, std::span<const sql::Ask> asks,
                                     LocalTime deadline);
   void ask_to_notice_our_end(LocalTime deadline);
-  void ensure_table(LocalTime deadline);
-  bool find_table(LocalTime deadline);
+  std::string choose_table(LocalTime deadline);
+  std::string find_table(const std::string& chosen, LocalTime deadline);
   void make_table(LocalTime deadline);
 
-  const std::shared_ptr<TableState> table_;
+  const std::shared_ptr<ChosenTable> table_;
   const sql::Wakeup& closing_;
   Connection connection_;
+  Statements statements_{};
 
   // Prepared statements need no parsing and planning, which take most of a statement's time, but
   // belong to the server's session. Behind a pooler that shares sessions they are not used; where

@@ -1,5 +1,10 @@
 #pragma once
 
+#include <string>
+#include <string_view>
+
+#include <fmt/format.h>
+
 /// Every statement of the PostgreSQL store. Values go in as parameters, never into the text.
 ///
 /// Functions, operators, types and collations are all of pg_catalog by name: whoever can create
@@ -7,6 +12,8 @@
 /// which would run with our privileges. A `search_path` of the session would do the same, but a
 /// pooler gives the session to others. (`unnest` of several arrays is grammar, as are `extract`,
 /// `coalesce` and `greatest`.)
+/// The table is named with its schema, `{table}` in the text: one that somebody makes later in a
+/// schema that comes earlier in the search path is not used.
 ///
 /// What the changes have in common:
 /// - `clock` is evaluated once, before any row is locked or written. It takes the time and sets,
@@ -45,15 +52,15 @@ WITH clock AS MATERIALIZED (
   SELECT a.mutex, a.me, a.its_version, a.now, a.ttl_at AS new_ttl_at,
          a.transition_at AS new_transition_at,
          m.owner_id, m.acquired_at, m.ttl_at, m.transition_at, m.version
-  FROM asked a LEFT JOIN simba_mutex m ON m.mutex OPERATOR(pg_catalog.=) a.mutex
+  FROM asked a LEFT JOIN {table} m ON m.mutex OPERATOR(pg_catalog.=) a.mutex
 ), locked AS MATERIALIZED (
   SELECT a.*, m.owner_id AS owner_before
-  FROM asked a JOIN simba_mutex m ON m.mutex OPERATOR(pg_catalog.=) a.mutex
+  FROM asked a JOIN {table} m ON m.mutex OPERATOR(pg_catalog.=) a.mutex
   WHERE m.transition_at OPERATOR(pg_catalog.<) a.now
      OR (m.owner_id OPERATOR(pg_catalog.=) a.me AND m.version OPERATOR(pg_catalog.=) coalesce(a.its_version, m.version))
   ORDER BY a.mutex COLLATE pg_catalog."C" FOR NO KEY UPDATE OF m
 ), granted AS (
-  UPDATE simba_mutex m SET
+  UPDATE {table} m SET
     acquired_at = greatest(m.acquired_at, l.now),
     ttl_at = greatest(m.ttl_at, l.ttl_at),
     transition_at = greatest(m.transition_at, l.transition_at),
@@ -63,7 +70,7 @@ WITH clock AS MATERIALIZED (
   RETURNING m.mutex, m.owner_id, m.acquired_at, m.ttl_at, m.transition_at, m.version,
             m.owner_id OPERATOR(pg_catalog.<>) l.owner_before AS passed, false AS refused
 ), made AS (
-  INSERT INTO simba_mutex AS m (mutex, acquired_at, ttl_at, transition_at, owner_id, version)
+  INSERT INTO {table} AS m (mutex, acquired_at, ttl_at, transition_at, owner_id, version)
   SELECT s.mutex, s.now, s.new_ttl_at, s.new_transition_at, s.me, 1
   FROM seen s WHERE s.owner_id IS NULL
   ORDER BY s.mutex COLLATE pg_catalog."C"
@@ -104,15 +111,15 @@ WITH clock AS MATERIALIZED (
   SELECT m.mutex, m.owner_id, m.acquired_at, m.ttl_at, m.transition_at, m.version, a.me, a.now,
          m.owner_id OPERATOR(pg_catalog.=) a.me AND m.transition_at OPERATOR(pg_catalog.>=) a.now AS own,
          m.version OPERATOR(pg_catalog.<=) coalesce(a.its_version, m.version) AS in_bounds
-  FROM asked a JOIN simba_mutex m ON m.mutex OPERATOR(pg_catalog.=) a.mutex
+  FROM asked a JOIN {table} m ON m.mutex OPERATOR(pg_catalog.=) a.mutex
 ), locked AS MATERIALIZED (
   SELECT a.*
-  FROM asked a JOIN simba_mutex m ON m.mutex OPERATOR(pg_catalog.=) a.mutex
+  FROM asked a JOIN {table} m ON m.mutex OPERATOR(pg_catalog.=) a.mutex
   WHERE m.owner_id OPERATOR(pg_catalog.=) a.me AND m.transition_at OPERATOR(pg_catalog.>=) a.now
     AND m.version OPERATOR(pg_catalog.<=) coalesce(a.its_version, m.version)
   ORDER BY a.mutex COLLATE pg_catalog."C" FOR NO KEY UPDATE OF m
 ), granted AS (
-  UPDATE simba_mutex m SET
+  UPDATE {table} m SET
     acquired_at = greatest(m.acquired_at, l.now),
     ttl_at = greatest(m.ttl_at, l.ttl_at),
     transition_at = greatest(m.transition_at, l.transition_at),
@@ -144,14 +151,14 @@ WITH clock AS MATERIALIZED (
 ), seen AS MATERIALIZED (
   SELECT m.mutex, m.owner_id, m.acquired_at, m.ttl_at, m.transition_at, m.version,
          m.owner_id OPERATOR(pg_catalog.=) a.me AND m.version OPERATOR(pg_catalog.=) coalesce(a.version, m.version) AS mine
-  FROM asked a JOIN simba_mutex m ON m.mutex OPERATOR(pg_catalog.=) a.mutex
+  FROM asked a JOIN {table} m ON m.mutex OPERATOR(pg_catalog.=) a.mutex
 ), locked AS MATERIALIZED (
   SELECT a.mutex
-  FROM asked a JOIN simba_mutex m ON m.mutex OPERATOR(pg_catalog.=) a.mutex
+  FROM asked a JOIN {table} m ON m.mutex OPERATOR(pg_catalog.=) a.mutex
   WHERE m.owner_id OPERATOR(pg_catalog.=) a.me AND m.version OPERATOR(pg_catalog.=) coalesce(a.version, m.version)
   ORDER BY a.mutex COLLATE pg_catalog."C" FOR NO KEY UPDATE OF m
 ), released AS (
-  UPDATE simba_mutex m SET
+  UPDATE {table} m SET
     acquired_at = 0, ttl_at = 0, transition_at = 0, owner_id = '', version = m.version OPERATOR(pg_catalog.+) 1
   FROM locked l WHERE m.mutex OPERATOR(pg_catalog.=) l.mutex
   RETURNING m.mutex, m.owner_id, m.acquired_at, m.ttl_at, m.transition_at, m.version, true AS passed
@@ -172,7 +179,7 @@ inline constexpr const char* look = R"(
 SELECT mutex, owner_id, acquired_at, ttl_at, transition_at, version,
        pg_catalog.floor(extract(epoch FROM pg_catalog.clock_timestamp())
          OPERATOR(pg_catalog.*) 1000)::bigint
-FROM simba_mutex WHERE mutex OPERATOR(pg_catalog.=) ANY ($1::pg_catalog.text[]))";
+FROM {table} WHERE mutex OPERATOR(pg_catalog.=) ANY ($1::pg_catalog.text[]))";
 
 /// $1 mutex, $2 lock timeout in ms. Answers with one row where it made one.
 inline constexpr const char* init = R"(
@@ -182,7 +189,7 @@ WITH clock AS MATERIALIZED (
                    OPERATOR(pg_catalog.=) ANY (ARRAY['off', 'local']::pg_catalog.text[])
               THEN pg_catalog.set_config('synchronous_commit', 'on', true) END
 )
-INSERT INTO simba_mutex (mutex, acquired_at, ttl_at, transition_at, owner_id, version)
+INSERT INTO {table} (mutex, acquired_at, ttl_at, transition_at, owner_id, version)
 SELECT $1::pg_catalog.text, 0, 0, 0, '', 0 FROM clock
 ON CONFLICT DO NOTHING
 RETURNING mutex)";
@@ -190,13 +197,13 @@ RETURNING mutex)";
 /// Lets the server look each second, while it works, whether the client is still there.
 inline constexpr const char* notice_our_end = "SET client_connection_check_interval = '1s'";
 
-/// A row where the table can be found: its owner, whether the owner is trusted with this user's
-/// privileges anyway (this user, a role that it acts for, a superuser, the owner of the database),
-/// and whether there is something on the table that could run code of the owner with them.
-inline constexpr const char* find_table = R"(
-SELECT r.rolname,
-       r.oid OPERATOR(pg_catalog.=) me.oid OR r.rolsuper OR r.oid OPERATOR(pg_catalog.=) d.datdba
-         OR (NOT me.rolsuper AND pg_catalog.pg_has_role(me.oid, r.oid, 'USAGE')),
+/// The tables of that name in the search path, first those of the schemas that come first. Of each
+/// its owner, whether the owner is trusted with this user's privileges anyway (this user, a role
+/// that it acts for, a superuser, the owner of the database), whether there is something on the
+/// table that could run code of the owner with them, its schema, quoted, and whether its owner is
+/// not trusted while that of another of these tables is. (Temporary tables do not count.)
+inline constexpr const char* find_tables = R"(
+SELECT r.rolname, o.trusted,
        c.relkind OPERATOR(pg_catalog.<>) 'r' OR c.relhasrules OR c.relrowsecurity
          OR c.relhassubclass
          OR EXISTS (SELECT FROM pg_catalog.pg_trigger t
@@ -214,12 +221,30 @@ SELECT r.rolname,
                       AND (y.typnamespace OPERATOR(pg_catalog.<>) 'pg_catalog'::pg_catalog.regnamespace
                            OR (a.atthasdef AND NOT (a.attname OPERATOR(pg_catalog.=) ANY
                                (ARRAY['mutex', 'acquired_at', 'ttl_at', 'transition_at', 'owner_id',
-                                      'version']::pg_catalog.name[])))))
-FROM pg_catalog.pg_class c
+                                      'version']::pg_catalog.name[]))))),
+       pg_catalog.quote_ident(n.nspname),
+       NOT o.trusted AND pg_catalog.bool_or(o.trusted) OVER ()
+FROM pg_catalog.unnest(pg_catalog.current_schemas(false)) WITH ORDINALITY AS s(name, place)
+JOIN pg_catalog.pg_namespace n ON n.nspname OPERATOR(pg_catalog.=) s.name
+JOIN pg_catalog.pg_class c ON c.relnamespace OPERATOR(pg_catalog.=) n.oid
+                          AND c.relname OPERATOR(pg_catalog.=) 'simba_mutex'
 JOIN pg_catalog.pg_roles r ON r.oid OPERATOR(pg_catalog.=) c.relowner
 JOIN pg_catalog.pg_roles me ON me.rolname OPERATOR(pg_catalog.=) current_user
 JOIN pg_catalog.pg_database d ON d.datname OPERATOR(pg_catalog.=) pg_catalog.current_database()
-WHERE c.oid OPERATOR(pg_catalog.=) pg_catalog.to_regclass('simba_mutex'))";
+CROSS JOIN LATERAL (
+  SELECT r.oid OPERATOR(pg_catalog.=) me.oid OR r.rolsuper OR r.oid OPERATOR(pg_catalog.=) d.datdba
+         OR (NOT me.rolsuper AND pg_catalog.pg_has_role(me.oid, r.oid, 'USAGE')) AS trusted) o
+ORDER BY s.place)";
+
+/// The qualified name of the table in a schema, as `find_tables` has it.
+inline std::string table_in(std::string_view quoted_schema) {
+  return fmt::format("{}.simba_mutex", quoted_schema);
+}
+
+/// The statement on the table of this qualified name.
+inline std::string on_table(const char* statement, const std::string& table) {
+  return fmt::format(fmt::runtime(statement), fmt::arg("table", table));
+}
 
 inline constexpr const char* listen = "LISTEN simba_mutex";
 

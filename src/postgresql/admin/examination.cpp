@@ -130,7 +130,7 @@ void Examination::check_server(engine::StoreReport& report) const {
                 "(pool_mode = session), waiters are not notified of releases: set listen to no, or "
                 "connect to the server directly"));
   }
-  const TableText found = ask_(statements::find_table);
+  const TableText found = ask_(statements::find_tables);
   if (!found.empty()) {
     check_owner(findings, found);
     return;
@@ -144,15 +144,19 @@ void Examination::check_server(engine::StoreReport& report) const {
 
 void Examination::check_owner(std::vector<Finding>& findings, const TableText& found) const {
   if (value_in(found, 0, 1) == "t") return;
+  const std::string table = detail::excerpt(statements::table_in(value_in(found, 0, 3)));
   const std::string owner = detail::excerpt(value_in(found, 0, 0));
-  findings.push_back(
-      value_in(found, 0, 2) != "f"
-          ? problem(table_of_stranger(about_.name, owner, about_.user))
-          : warning(fmt::format(
-                "table simba_mutex belongs to role \"{}\", who could put a trigger on it that "
-                "runs with the privileges of user \"{}\"; unless you trust that role, run as a "
-                "superuser: ALTER TABLE simba_mutex OWNER TO \"{}\"",
-                owner, about_.user, about_.user)));
+  if (value_in(found, 0, 2) != "f") {
+    findings.push_back(problem(table_of_stranger(about_.name, table, owner, about_.user)));
+  } else if (value_in(found, 0, 4) != "f") {
+    findings.push_back(problem(table_hides_another(about_.name, table, owner)));
+  } else {
+    findings.push_back(warning(fmt::format(
+        "table {0} belongs to role \"{1}\", who could put a trigger on it that runs with the "
+        "privileges of user \"{2}\"; unless you trust that role, run as a superuser: ALTER TABLE "
+        "{0} OWNER TO \"{2}\"",
+        table, owner, about_.user)));
+  }
 }
 
 void Examination::check_table(std::vector<Finding>& findings) const {

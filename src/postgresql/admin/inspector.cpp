@@ -41,19 +41,29 @@ TableText PostgreSqlInspector::ask(const char* statement) {
   return table;
 }
 
-bool PostgreSqlInspector::has_table() {
-  const TableText found = ask(statements::find_table);
-  if (found.empty()) return false;
-  if (value_in(found, 0, 1) != "t" && value_in(found, 0, 2) != "f") {
-    throw table_of_stranger(settings_->name(), value_in(found, 0, 0),
+bool PostgreSqlInspector::has_table() { return !table().empty(); }
+
+/// Its qualified name; empty: it is not there.
+std::string PostgreSqlInspector::table() {
+  const TableText found = ask(statements::find_tables);
+  if (found.empty()) return {};
+  std::string name = statements::table_in(value_in(found, 0, 3));
+  if (value_in(found, 0, 1) == "t") return name;
+  if (value_in(found, 0, 2) != "f") {
+    throw table_of_stranger(settings_->name(), name, value_in(found, 0, 0),
                             PQuser(connection_->handle()));
   }
-  return true;
+  if (value_in(found, 0, 4) != "f") {
+    throw table_hides_another(settings_->name(), name, value_in(found, 0, 0));
+  }
+  return name;
 }
 
 std::vector<std::string> PostgreSqlInspector::names() {
   std::vector<std::string> names;
-  const TableText found = ask("SELECT mutex FROM simba_mutex");
+  const std::string name = table();
+  if (name.empty()) return names;
+  const TableText found = ask(("SELECT mutex FROM " + name).c_str());
   for (std::size_t row = 0; row < found.size(); ++row) names.push_back(value_in(found, row, 0));
   return names;
 }

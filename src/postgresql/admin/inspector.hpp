@@ -24,6 +24,7 @@ class PostgreSqlInspector final : public sql::TableInspector {
 
  private:
   TableText ask(const char* statement);
+  std::string table();
   void connect();
 
   // constant after construction

@@ -157,8 +157,8 @@ TEST_F(PostgreSqlSession, NamesAreNeverTakenForAnythingElse) {
 TEST_F(PostgreSqlSession, AStatementChangesNoSettingOfTheSession) {
   const std::vector<Parameter> parameters{"{" + mutex + "}", "{me}", "1000", "1000", "500",
                                           "{NULL}"};
-  console.run(statements::acquire, parameters);
-  console.run(statements::guard, parameters);
+  console.run(statements::on_table(statements::acquire, "simba_mutex"), parameters);
+  console.run(statements::on_table(statements::guard, "simba_mutex"), parameters);
   EXPECT_EQ(console.value("current_setting('lock_timeout')"), "0");
   EXPECT_EQ(console.value("SELECT version FROM simba_mutex WHERE mutex = '" + mutex + "'"), "2");
 }

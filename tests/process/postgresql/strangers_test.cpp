@@ -40,6 +40,32 @@ struct PostgreSqlStrangers : testing::Test {
         what, result);
   }
 
+  /// A table as ours, in a schema (with a dot) of another user.
+  static void make_table(Console& theirs, const std::string& schema) {
+    theirs.run(fmt::format(
+        "CREATE TABLE {}simba_mutex (mutex varchar(66) NOT NULL PRIMARY KEY, acquired_at bigint, "
+        "ttl_at bigint, transition_at bigint, owner_id varchar(128), version bigint)",
+        schema));
+    theirs.run(fmt::format("GRANT ALL ON {}simba_mutex TO PUBLIC", schema));
+  }
+
+  static void put_trigger(Console& theirs, const std::string& schema) {
+    theirs.run(
+        fmt::format("CREATE FUNCTION {}spy() RETURNS trigger {}", schema, body("trigger", "NEW")));
+    theirs.run(
+        fmt::format("CREATE TRIGGER spy BEFORE INSERT OR UPDATE ON {0}simba_mutex FOR EACH ROW "
+                    "EXECUTE FUNCTION {0}spy()",
+                    schema));
+  }
+
+  /// A schema of the name of the victim, which comes first in the search path.
+  std::string make_earlier_schema(Console& theirs) {
+    console.run(fmt::format("GRANT CREATE ON DATABASE {} TO {}", owner.database, mallory.user));
+    theirs.run("CREATE SCHEMA " + victim.user);
+    theirs.run(fmt::format("GRANT USAGE ON SCHEMA {} TO PUBLIC", victim.user));
+    return victim.user + '.';
+  }
+
   const PostgreSqlOptions owner = own_database();
   Console console{owner};
   const PostgreSqlOptions mallory = new_user();
@@ -80,14 +106,8 @@ TEST_F(PostgreSqlStrangers, FunctionsAndOperatorsThatFitBetterAreNotUsed) {
 
 TEST_F(PostgreSqlStrangers, ATableWithATriggerOfAnotherUserIsNotTouched) {
   Console theirs{mallory};
-  theirs.run(
-      "CREATE TABLE simba_mutex (mutex varchar(66) NOT NULL PRIMARY KEY, acquired_at bigint, "
-      "ttl_at bigint, transition_at bigint, owner_id varchar(128), version bigint)");
-  theirs.run("GRANT ALL ON simba_mutex TO PUBLIC");
-  theirs.run("CREATE FUNCTION spy() RETURNS trigger " + body("trigger", "NEW"));
-  theirs.run(
-      "CREATE TRIGGER spy BEFORE INSERT OR UPDATE ON simba_mutex FOR EACH ROW EXECUTE FUNCTION "
-      "spy()");
+  make_table(theirs, "");
+  put_trigger(theirs, "");
   const auto refused = AllOf(HasSubstr(mallory.user), HasSubstr("triggers"));
 
   const Error error = error_of([&] {
@@ -102,6 +122,52 @@ TEST_F(PostgreSqlStrangers, ATableWithATriggerOfAnotherUserIsNotTouched) {
               Contains(AllOf(Field(&engine::Finding::weight, engine::Finding::Weight::problem),
                              Field(&engine::Finding::text, refused))));
   EXPECT_EQ(console.value("SELECT string_agg(DISTINCT what, ', ') FROM ran"), "null");
+}
+
+TEST_F(PostgreSqlStrangers, ATableThatIsMadeLaterInAnEarlierSchemaIsUsedByNobody) {
+  Client client{victim};
+  const auto old = client.connect();
+  ASSERT_EQ(change(*old, Change::acquire, ask("m", "me")).owner_id, "me");
+
+  Console theirs{mallory};
+  const std::string schema = make_earlier_schema(theirs);
+  make_table(theirs, schema);
+  put_trigger(theirs, schema);
+  EXPECT_EQ(change(*old, Change::guard, ask("m", "me")).owner_id, "me");
+  EXPECT_EQ(change(*old, Change::acquire, ask("n", "me")).owner_id, "me");
+  const auto fresh = client.connect();
+  EXPECT_EQ(change(*fresh, Change::acquire, ask("m", "other")).owner_id, "me");
+  EXPECT_EQ(change(*fresh, Change::guard, ask("n", "me")).owner_id, "me");
+  EXPECT_EQ(change(*fresh, Change::release, ask("n", "me")).owner_id, "");
+  EXPECT_EQ(console.value("SELECT string_agg(DISTINCT what, ', ') FROM ran"), "null");
+  EXPECT_EQ(console.value("SELECT count(*) FROM " + schema + "simba_mutex"), "0");
+}
+
+TEST_F(PostgreSqlStrangers, ATableThatHidesOursIsRefusedByWhoeverComesLater) {
+  Client{victim}.connect();
+  Console theirs{mallory};
+  make_table(theirs, make_earlier_schema(theirs));
+  const auto refused = AllOf(HasSubstr(victim.user + ".simba_mutex"), HasSubstr(mallory.user),
+                             HasSubstr("search_path"));
+
+  const Error error = error_of([&] { Client{victim}.connect(); });
+  EXPECT_EQ(error.kind(), ErrorKind::permission);
+  EXPECT_THAT(error.what(), refused);
+  const auto admin = make_postgresql_admin(victim, make_runtime());
+  EXPECT_THAT(error_of([&] { admin->list(); }).what(), refused);
+  EXPECT_THAT(admin->examine().findings,
+              Contains(AllOf(Field(&engine::Finding::weight, engine::Finding::Weight::problem),
+                             Field(&engine::Finding::text, refused))));
+}
+
+TEST_F(PostgreSqlStrangers, WhatIsPutOnTheTableLaterIsSeenByTheNextSession) {
+  Client{mallory}.connect();
+  console.run("GRANT SELECT, INSERT, UPDATE ON simba_mutex TO " + victim.user);
+  Client client{victim};
+  client.connect();
+  Console theirs{mallory};
+  put_trigger(theirs, "");
+  EXPECT_THAT(error_of([&] { client.connect(); }).what(), HasSubstr("triggers"));
 }
 
 TEST_F(PostgreSqlStrangers, ThatAnotherUserOwnsTheTableIsReported) {
