@@ -17,6 +17,39 @@
 namespace simba::postgresql {
 namespace {
 
+/// What libpq would take where nothing is said: of its variables, of a service, or built in.
+class LibpqDefaults {
+ public:
+  std::string value(std::string_view keyword) const {
+    const PQconninfoOption* const option = find(keyword);
+    return option == nullptr || option->val == nullptr ? "" : option->val;
+  }
+
+  /// Empty where it is what is built in, unless that is in its variable.
+  std::string value_if_set(std::string_view keyword) const {
+    const PQconninfoOption* const option = find(keyword);
+    if (option == nullptr || option->val == nullptr) return {};
+    const bool in_variable =
+        option->envvar != nullptr &&
+        std::getenv(option->envvar) != nullptr;  // NOLINT(concurrency-mt-unsafe)
+    const bool is_built_in =
+        option->compiled != nullptr && std::string_view{option->val} == option->compiled;
+    return is_built_in && !in_variable ? "" : option->val;
+  }
+
+ private:
+  const PQconninfoOption* find(std::string_view keyword) const {
+    for (const PQconninfoOption* option = options_.get();
+         option != nullptr && option->keyword != nullptr; ++option) {
+      if (option->keyword == keyword) return option;
+    }
+    return nullptr;
+  }
+
+  std::unique_ptr<PQconninfoOption, void (*)(PQconninfoOption*)> options_{PQconndefaults(),
+                                                                          &PQconninfoFree};
+};
+
 const char* ssl_mode(TlsMode mode) noexcept {
   switch (mode) {
     case TlsMode::unset:
@@ -32,11 +65,13 @@ const char* ssl_mode(TlsMode mode) noexcept {
   return "verify-full";
 }
 
-/// The CAs that the system trusts. libpq 15 has no name for them.
-std::string ca_file(const TlsOptions& tls) {
+/// The CAs that the system trusts, where the options and the environment name none. libpq 15 has no
+/// name for them.
+std::string ca_file(const TlsOptions& tls, const LibpqDefaults& defaults) {
   const bool verified = tls.mode == TlsMode::verify_ca || tls.mode == TlsMode::verify;
   if (!tls.ca_file.empty() || !verified) return tls.ca_file;
-  return "/etc/ssl/certs/ca-certificates.crt";
+  const std::string environment = defaults.value("sslrootcert");
+  return environment.empty() ? "/etc/ssl/certs/ca-certificates.crt" : environment;
 }
 
 std::string name_of(const std::vector<ServerAddress>& addresses) {
@@ -48,11 +83,17 @@ std::string name_of(const std::vector<ServerAddress>& addresses) {
   return name;
 }
 
-/// PGSSLMODE counts like PGPASSWORD: where the options are silent.
-std::string mode_of_environment(const TlsOptions& tls) {
-  if (tls.mode != TlsMode::unset) return {};
-  const char* const mode = std::getenv("PGSSLMODE");  // NOLINT(concurrency-mt-unsafe)
-  return mode == nullptr ? std::string{} : mode;
+/// The mode of PGSSLMODE, PGREQUIRESSL or a service counts like PGPASSWORD: where the options are
+/// silent. Empty: nobody has set one.
+std::string mode_of_environment(const TlsOptions& tls, const LibpqDefaults& defaults) {
+  return tls.mode == TlsMode::unset ? defaults.value_if_set("sslmode") : std::string{};
+}
+
+/// "allow" and "prefer" leave it to whoever answers.
+bool is_chosen(const TlsOptions& tls, std::string_view mode_of_environment) noexcept {
+  return tls.mode != TlsMode::unset ||
+         (!mode_of_environment.empty() && mode_of_environment != "allow" &&
+          mode_of_environment != "prefer");
 }
 
 [[noreturn]] void refuse_host(std::string_view why, const std::string& hosts) {
@@ -85,19 +126,18 @@ ServerAddress address_of(std::string_view text, const PostgreSqlOptions& options
 
 /// libpq would connect to an address of the environment instead of the host that is named here, and
 /// lets nobody say that there is none.
-void check_environment(const PostgreSqlOptions& options) {
-  const std::unique_ptr<PQconninfoOption, void (*)(PQconninfoOption*)> defaults{PQconndefaults(),
-                                                                                &PQconninfoFree};
-  const PQconninfoOption* option = defaults.get();
-  for (; option != nullptr && option->keyword != nullptr; ++option) {
-    const bool other_address = std::string_view{option->keyword} == "hostaddr" &&
-                               option->val != nullptr && *option->val != '\0';
-    if (!other_address) continue;
+void check_environment(const PostgreSqlOptions& options, const LibpqDefaults& defaults) {
+  if (const std::string address = defaults.value("hostaddr"); !address.empty()) {
     throw Error{
         ErrorKind::configuration,
         fmt::format("PGHOSTADDR or PGSERVICE would make libpq connect to {} instead of host {}; "
                     "unset the variable",
-                    option->val, options.host)};
+                    address, options.host)};
+  }
+  if (options.tls.mode == TlsMode::unset && defaults.value("gssencmode") == "require") {
+    throw Error{ErrorKind::configuration,
+                "PGGSSENCMODE or PGSERVICE requires GSSAPI encryption, which Simba does not use; "
+                "set tls.mode"};
   }
 }
 
@@ -118,25 +158,25 @@ ConnectSettings::ConnectSettings(const PostgreSqlOptions& options)
     : addresses_{addresses_of(options)},
       name_{name_of(addresses_)},
       pooled_{options.listen == Listen::no},
-      tls_chosen_{options.tls.mode != TlsMode::unset || !mode_of_environment(options.tls).empty()},
       fixed_{.user = options.user, .password = options.password},
-      source_{options.credentials},
-      settings_{
-          {"dbname", options.database},
-          {"sslmode", mode_of_environment(options.tls).empty() ? ssl_mode(options.tls.mode)
-                                                               : mode_of_environment(options.tls)},
-          {"target_session_attrs", addresses_.size() > 1 ? "read-write" : ""},
-          {"sslrootcert", ca_file(options.tls)},
-          {"sslcert", options.tls.certificate_file},
-          {"sslkey", options.tls.key_file},
-          {"gssencmode", "disable"},
-          {"application_name", "simba"},
-          {"client_encoding", "UTF8"},
-          {"keepalives", "1"},
-          {"keepalives_idle", "10"},
-          {"keepalives_interval", "3"},
-          {"keepalives_count", "3"}} {
-  check_environment(options);
+      source_{options.credentials} {
+  const LibpqDefaults defaults;
+  check_environment(options, defaults);
+  const std::string mode = mode_of_environment(options.tls, defaults);
+  settings_ = {{"dbname", options.database},
+               {"sslmode", mode.empty() ? ssl_mode(options.tls.mode) : mode},
+               {"target_session_attrs", addresses_.size() > 1 ? "read-write" : ""},
+               {"sslrootcert", ca_file(options.tls, defaults)},
+               {"sslcert", options.tls.certificate_file},
+               {"sslkey", options.tls.key_file},
+               {"gssencmode", "disable"},
+               {"application_name", "simba"},
+               {"client_encoding", "UTF8"},
+               {"keepalives", "1"},
+               {"keepalives_idle", "10"},
+               {"keepalives_interval", "3"},
+               {"keepalives_count", "3"}};
+  tls_chosen_ = is_chosen(options.tls, mode);
   if (tls_chosen_) return;
   for (const auto& address : addresses_) {
     detail::check_plain_password(options.tls.mode, address.host, options.password,

@@ -54,11 +54,11 @@ class ConnectSettings {
   std::vector<ServerAddress> addresses_;
   std::string name_;
   bool pooled_;
-  bool tls_chosen_;
+  bool tls_chosen_ = false;
   Credentials fixed_;
   CredentialsSource source_;
   mutable std::atomic<std::size_t> first_host_{0};
-  std::vector<Setting> settings_;
+  std::vector<Setting> settings_{};
 };
 
 }  // namespace simba::postgresql

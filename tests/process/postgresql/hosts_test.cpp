@@ -1,5 +1,6 @@
 // Several hosts, and which of them may get a password.
 #include <cstdlib>
+#include <fstream>
 #include <netinet/in.h>
 #include <string>
 #include <sys/socket.h>
@@ -10,6 +11,7 @@
 
 #include "console.hpp"
 #include "support/servers.hpp"
+#include "support/temporary_folder.hpp"
 
 namespace simba::postgresql::test {
 namespace {
@@ -39,6 +41,11 @@ TEST(PostgreSqlPassword, OfTheEnvironmentGoesToAnotherHostOnlyInAWayThatWasChose
   options.password = Secret{};
   EXPECT_THAT(error_of([&] { Client{options}.connect(); }).what(),
               AllOf(HasSubstr("PGPASSWORD"), HasSubstr("tls.mode")));
+  for (const auto* const left_to_the_server : {"prefer", "allow"}) {
+    const Variable mode{"PGSSLMODE", left_to_the_server};
+    EXPECT_THAT(error_of([&] { Client{options}.connect(); }).what(), HasSubstr("PGPASSWORD"))
+        << left_to_the_server;
+  }
   {
     const Variable mode{"PGSSLMODE", "disable"};
     EXPECT_NO_THROW(Client{options}.connect());
@@ -50,6 +57,53 @@ TEST(PostgreSqlPassword, OfTheEnvironmentGoesToAnotherHostOnlyInAWayThatWasChose
     options.tls.mode = TlsMode::off;
     EXPECT_NO_THROW(Client{options}.connect()) << "what is written out counts";
   }
+}
+
+TEST(PostgreSqlPassword, OfTheOptionsDoesNotGoToAnotherHostWhereTheServerMayRefuseTls) {
+  for (const auto* const mode : {"prefer", "allow"}) {
+    const Variable variable{"PGSSLMODE", mode};
+    EXPECT_THROW(Client{elsewhere()}, InvalidArgumentError) << mode;
+  }
+}
+
+/// The server of the tests has no TLS.
+TEST(PostgreSqlTls, TheModeOfAServiceIsNotLowered) {
+  const support::TemporaryFolder folder;
+  const std::string file = folder.path() / "services";
+  std::ofstream{file} << "[safe]\nsslmode=verify-full\n";
+  const Variable services{"PGSERVICEFILE", file};
+  const Variable service{"PGSERVICE", "safe"};
+  PostgreSqlOptions options = options_of(support::postgresql_location());
+  EXPECT_THAT(error_of([&] { Client{options}.connect(); }).what(), HasSubstr("SSL"));
+  options.tls.mode = TlsMode::off;
+  EXPECT_NO_THROW(Client{options}.connect()) << "what is written out counts";
+}
+
+TEST(PostgreSqlTls, TheOldVariableThatRequiresItCounts) {
+  const Variable variable{"PGREQUIRESSL", "1"};
+  EXPECT_THAT(
+      error_of([&] { Client{options_of(support::postgresql_location())}.connect(); }).what(),
+      HasSubstr("SSL"));
+}
+
+TEST(PostgreSqlTls, AWishForGssapiEncryptionIsNotDroppedQuietly) {
+  const Variable variable{"PGGSSENCMODE", "require"};
+  EXPECT_THAT(error_of([&] { Client{options_of(support::postgresql_location())}; }).what(),
+              AllOf(HasSubstr("PGGSSENCMODE"), HasSubstr("tls.mode")));
+}
+
+TEST(PostgreSqlTls, TheCasOfTheEnvironmentCountWhereTheOptionsNameNone) {
+  const support::PostgreSqlServer server{support::Tls::on, {"-c", "fsync=off"}};
+  const std::string folder = server.location().certificates;
+  PostgreSqlOptions options = options_of(server.location());
+  options.tls.mode = TlsMode::verify;
+  {
+    const Variable variable{"PGSSLROOTCERT", folder + "/ca.crt"};
+    EXPECT_NO_THROW(Client{options}.connect());
+  }
+  const Variable variable{"PGSSLROOTCERT", folder + "/stranger.crt"};
+  EXPECT_EQ(error_of([&] { Client{options}.connect(); }).kind(), ErrorKind::configuration);
+  EXPECT_NO_THROW(Client{support::verifying(options, server.location())}.connect());
 }
 
 TEST(PostgreSqlHosts, TheFirstThatAcceptsWritesIsUsed) {
