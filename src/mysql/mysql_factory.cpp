@@ -56,7 +56,8 @@ std::unique_ptr<engine::StoreAdmin> make_mysql_admin(const MySqlOptions& options
   };
   auto inspector = std::make_unique<MySqlInspector>(
       Settings{options}, sql::SqlPlan{options.sql, defaults}.connect_timeout);
-  return sql::make_sql_admin(std::move(inspector), std::move(database), options.sql, defaults);
+  return sql::make_sql_admin(std::move(inspector), std::move(database), options.sql, defaults,
+                             runtime->log);
 }
 
 }  // namespace simba::mysql

@@ -60,7 +60,7 @@ std::unique_ptr<engine::StoreAdmin> make_postgresql_admin(const PostgreSqlOption
   auto inspector =
       std::make_unique<PostgreSqlInspector>(options, plan.connect_timeout, plan.statement_timeout);
   return sql::make_sql_admin(std::move(inspector), std::move(database), options.sql,
-                             defaults_of(options));
+                             defaults_of(options), runtime->log);
 }
 
 }  // namespace simba::postgresql

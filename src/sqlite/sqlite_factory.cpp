@@ -82,7 +82,8 @@ std::unique_ptr<engine::StoreAdmin> make_sqlite_admin(const SqliteOptions& optio
   };
   auto inspector = std::make_unique<FileInspector>(
       place_of(options), options.sql.schema, sql::SqlPlan{options.sql, defaults}.connect_timeout);
-  return sql::make_sql_admin(std::move(inspector), std::move(database), options.sql, defaults);
+  return sql::make_sql_admin(std::move(inspector), std::move(database), options.sql, defaults,
+                             runtime->log);
 }
 
 }  // namespace simba::sqlite

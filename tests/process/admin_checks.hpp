@@ -20,6 +20,7 @@
 #include "simba/engine/contention_options.hpp"
 #include "simba/engine/lease_store.hpp"
 #include "simba/engine/store_admin.hpp"
+#include "simba/testkit/capturing_logger.hpp"
 #include "simba/testkit/recording_contender.hpp"
 #include "support/grows.hpp"
 #include "support/patience.hpp"
@@ -43,6 +44,13 @@ inline std::string unique(const std::string& prefix) {
 
 inline std::shared_ptr<const Runtime> quiet_runtime() {
   static const auto runtime = make_runtime({.log = make_null_logger()});
+  return runtime;
+}
+
+/// A runtime whose log the test reads.
+inline std::shared_ptr<const Runtime> runtime_with(std::shared_ptr<Logger> log) {
+  auto runtime = std::make_shared<Runtime>(*quiet_runtime());
+  runtime->log = std::move(log);
   return runtime;
 }
 
@@ -111,6 +119,19 @@ inline std::chrono::milliseconds offset_of(const engine::StoreReport& report) {
       std::chrono::system_clock::now().time_since_epoch());
   return report.server_time ? std::chrono::abs(report.server_time->time_since_epoch() - here)
                             : std::chrono::milliseconds::max();
+}
+
+/// The attack: somebody who may write to the store leaves something there in the name of `bad` that
+/// cannot be read.
+inline void expect_unreadable_is_left_out(engine::StoreAdmin& admin,
+                                          const testkit::CapturingLogger& log,
+                                          const std::string& good, const std::string& bad) {
+  for (int listing = 0; listing < 2; ++listing) {
+    const auto all = admin.list();
+    EXPECT_NE(entry_of(all, good), nullptr);
+    EXPECT_EQ(entry_of(all, bad), nullptr);
+  }
+  EXPECT_EQ(log.count(fmt::format("cannot read mutex \"{}\"", bad)), 1U) << log.text();
 }
 
 inline void expect_owner_is_seen(engine::StoreAdmin& admin, MutexServiceFactory& factory,

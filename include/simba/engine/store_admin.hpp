@@ -52,7 +52,8 @@ class StoreAdmin {
   /// file. `list` and `find` treat it as empty, which may hide a mistyped name.
   virtual void check_exists() {}
 
-  /// All mutexes known to the store, sorted by name, including free ones if it keeps them.
+  /// All mutexes known to the store, sorted by name, including free ones if it keeps them. One that
+  /// cannot be read, such as a row with invalid values, is left out and reported once in the log.
   virtual std::vector<MutexEntry> list() = 0;
 
   /// One mutex; free if the store does not know it.

@@ -12,6 +12,7 @@
 
 #include <fmt/format.h>
 
+#include "core/unreadable_mutexes.hpp"
 #include "redis/admin/admin_answers.hpp"
 #include "redis/admin/examination.hpp"
 #include "redis/admin/server_console.hpp"
@@ -55,7 +56,7 @@ bool is_error(const Reply& reply, ServerError::Code code) {
 class RedisAdmin final : public engine::StoreAdmin {
  public:
   RedisAdmin(const RedisOptions& options, const std::shared_ptr<const Runtime>& runtime)
-      : console_{options, runtime}, runtime_{runtime} {}
+      : console_{options, runtime}, runtime_{runtime}, unreadable_{runtime->log} {}
 
   std::vector<MutexEntry> list() override {
     std::vector<MutexEntry> entries;
@@ -161,13 +162,16 @@ class RedisAdmin final : public engine::StoreAdmin {
       const auto replies = console_.ask(master, commands, batch.size() * look_replies);
       for (std::size_t i = 0; i < batch.size(); ++i) {
         const auto answer = std::span{replies}.subspan(i * look_replies).first<look_replies>();
-        // A key that is not a mutex must not hide the others.
-        if (is_error(answer[0], ServerError::Code::wrong_type)) continue;
         // Of a slot that is moving, and after a SCRIPT FLUSH, once more and alone.
         const bool again = answer[0].is(Reply::Type::error) &&
                            (is_error(answer[0], ServerError::Code::no_script) ||
                             console_.options().topology == Topology::cluster);
-        entries.push_back(again ? look(batch[i]) : entry_in(answer, batch[i]));
+        try {
+          entries.push_back(again ? look(batch[i]) : entry_in(answer, batch[i]));
+        } catch (const Error& error) {
+          if (!detail::UnreadableMutexes::concerns_one(error)) throw;
+          unreadable_.leave_out(batch[i], error);
+        }
       }
       rest = rest.subspan(batch.size());
     }
@@ -175,6 +179,7 @@ class RedisAdmin final : public engine::StoreAdmin {
 
   ServerConsole console_;
   const std::shared_ptr<const Runtime> runtime_;
+  detail::UnreadableMutexes unreadable_;
 };
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "core/text.hpp"
+#include "core/unreadable_mutexes.hpp"
 #include "simba/core/error.hpp"
 #include "simba/core/names.hpp"
 #include "sql/rows.hpp"
@@ -45,25 +46,28 @@ MutexEntry unknown(const std::string& mutex) {
 class SqlAdmin final : public engine::StoreAdmin {
  public:
   SqlAdmin(std::unique_ptr<TableInspector> inspector, DatabaseWith database, Schema schema,
-           const SqlPlan& plan)
+           const SqlPlan& plan, std::shared_ptr<Logger> log)
       : inspector_{std::move(inspector)},
         database_with_{std::move(database)},
         database_{database_with_(Schema::expect)},
         schema_{schema},
-        plan_{plan} {}
+        plan_{plan},
+        unreadable_{std::move(log)} {}
 
   void check_exists() override { inspector_->check_exists(); }
 
   std::vector<MutexEntry> list() override {
-    Session* const session = connected();
-    if (session == nullptr) return {};
+    if (connected() == nullptr) return {};
     const std::vector<std::string> names = inspector_->names();
     std::vector<MutexEntry> entries;
     entries.reserve(names.size());
     for (std::span<const std::string> rest{names}; !rest.empty();) {
       const auto batch = rest.first(std::min(rest.size(), batch_size));
-      for (const Row& row : session->look(batch, in(plan_.statement_timeout))) {
-        entries.push_back(entry_of(row));
+      try {
+        add(batch, entries);
+      } catch (const Error& error) {
+        if (!detail::UnreadableMutexes::concerns_one(error)) throw;
+        add_one_by_one(batch, entries);
       }
       rest = rest.subspan(batch.size());
     }
@@ -126,6 +130,26 @@ class SqlAdmin final : public engine::StoreAdmin {
     return session_.get();
   }
 
+  void add(std::span<const std::string> mutexes, std::vector<MutexEntry>& entries) {
+    Session* const session = connected();
+    if (session == nullptr) return;  // the table was dropped meanwhile
+    for (const Row& row : session->look(mutexes, in(plan_.statement_timeout))) {
+      entries.push_back(entry_of(row));
+    }
+  }
+
+  /// A row that cannot be read fails all that are asked for with it.
+  void add_one_by_one(std::span<const std::string> mutexes, std::vector<MutexEntry>& entries) {
+    for (const std::string& mutex : mutexes) {
+      try {
+        add(std::span{&mutex, 1}, entries);
+      } catch (const Error& error) {
+        if (!detail::UnreadableMutexes::concerns_one(error)) throw;
+        unreadable_.leave_out(mutex, error);
+      }
+    }
+  }
+
   MutexEntry look(Session& session, const std::string& mutex) const {
     const std::vector<Row> rows = session.look(std::span{&mutex, 1}, in(plan_.statement_timeout));
     return rows.empty() ? unknown(mutex) : entry_of(rows.front());
@@ -147,6 +171,7 @@ class SqlAdmin final : public engine::StoreAdmin {
   const Wakeup never_raised_{};
 
   std::unique_ptr<Session> session_{};
+  detail::UnreadableMutexes unreadable_;
 };
 
 struct Requirement {
@@ -160,9 +185,10 @@ struct Requirement {
 
 std::unique_ptr<engine::StoreAdmin> make_sql_admin(std::unique_ptr<TableInspector> inspector,
                                                    DatabaseWith database, const SqlOptions& options,
-                                                   const SqlDefaults& defaults) {
+                                                   const SqlDefaults& defaults,
+                                                   std::shared_ptr<Logger> log) {
   return std::make_unique<SqlAdmin>(std::move(inspector), std::move(database), options.schema,
-                                    SqlPlan{options, defaults});
+                                    SqlPlan{options, defaults}, std::move(log));
 }
 
 Finding note(std::string_view text) {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "simba/core/error.hpp"
+#include "simba/core/log.hpp"
 #include "simba/engine/store_admin.hpp"
 #include "simba/sql/sql_options.hpp"
 #include "sql/database.hpp"
@@ -43,10 +44,11 @@ class TableInspector {
 using DatabaseWith = std::function<std::shared_ptr<Database>(Schema)>;
 
 /// Where the table is missing and `options.schema` lets the store make it, no mutex is known;
-/// otherwise that is an error.
+/// otherwise that is an error. `log` is told of rows that a listing cannot read and leaves out.
 std::unique_ptr<engine::StoreAdmin> make_sql_admin(std::unique_ptr<TableInspector> inspector,
                                                    DatabaseWith database, const SqlOptions& options,
-                                                   const SqlDefaults& defaults);
+                                                   const SqlDefaults& defaults,
+                                                   std::shared_ptr<Logger> log);
 
 /// A column of somebody's table.
 struct TableColumn {

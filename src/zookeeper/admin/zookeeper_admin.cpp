@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "core/unreadable_mutexes.hpp"
 #include "simba/core/error.hpp"
 #include "simba/core/names.hpp"
 #include "zookeeper/admin/client_console.hpp"
@@ -52,7 +53,8 @@ class ZooKeeperAdmin final : public engine::StoreAdmin {
       : settings_{std::move(settings)},
         random_{runtime->random},
         console_{make_c_connector(settings_, runtime), settings_.hosts,
-                 settings_.connection_timeout} {}
+                 settings_.connection_timeout},
+        unreadable_{runtime->log} {}
 
   std::vector<MutexEntry> list() override {
     console_.sync();
@@ -161,16 +163,32 @@ class ZooKeeperAdmin final : public engine::StoreAdmin {
       if (code == Code::no_node) continue;  // gone meanwhile
       // In the root of the tree there are nodes of others, too, which may be closed to us.
       if (code == Code::no_auth && settings_.root.empty()) continue;
-      if (code != Code::ok) throw error_of(code, "list the contenders of", paths[i]);
+      if (code != Code::ok) {
+        leave_out(mutexes[i], error_of(code, "list the contenders of", paths[i]));
+        continue;
+      }
       if (contenders_among(lines[i].names).empty()) {
         if (!settings_.root.empty()) entries.push_back(free_mutex(mutexes[i]));
         continue;
       }
+      const std::string& node = nodes[next];
       const NodeAnswer& owner = owners[next];
-      entries.push_back(owner.code == Code::ok ? owned_mutex(mutexes[i], nodes[next], owner)
-                                               : look(mutexes[i]).entry);
       ++next;
+      try {
+        entries.push_back(owner.code == Code::ok ? owned_mutex(mutexes[i], node, owner)
+                                                 : look(mutexes[i]).entry);
+      } catch (const Error& error) {
+        leave_out(mutexes[i], error);
+      }
     }
+  }
+
+  /// A permission is one of a node here: each has its own ACL, and we may read the base path.
+  void leave_out(const std::string& mutex, const Error& error) {
+    const bool concerns_one =
+        error.kind() == ErrorKind::permission || detail::UnreadableMutexes::concerns_one(error);
+    if (!concerns_one) throw Error{error};
+    unreadable_.leave_out(mutex, error);
   }
 
   // constant after construction
@@ -178,6 +196,7 @@ class ZooKeeperAdmin final : public engine::StoreAdmin {
   const std::shared_ptr<Random> random_;
 
   ClientConsole console_;
+  detail::UnreadableMutexes unreadable_;
 };
 
 }  // namespace

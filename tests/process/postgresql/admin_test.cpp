@@ -102,6 +102,14 @@ TEST_F(PostgreSqlAdmin, FindsACollationThatTakesNamesForEachOther) {
   EXPECT_THAT(problems(examine(own)), ElementsAre(HasSubstr("collation of column mutex")));
 }
 
+TEST_F(PostgreSqlAdmin, ARowThatMakesNoSenseHidesNoOtherMutexes) {
+  const auto log = std::make_shared<testkit::CapturingLogger>();
+  const auto listing = make_postgresql_admin(own, runtime_with(log));
+  listing->init();
+  console.run("INSERT INTO simba_mutex (mutex, version) VALUES ('good', 1), ('bad', -1)");
+  expect_unreadable_is_left_out(*listing, *log, "good", "bad");
+}
+
 TEST_F(PostgreSqlAdmin, AWrongPasswordIsRefusedAndNotShown) {
   auto options = own;
   options.password = Secret{"wrong-password-4711"};

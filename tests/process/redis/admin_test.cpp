@@ -130,6 +130,21 @@ TEST_F(RedisAdmin, AKeyThatIsNoMutexHidesNoOthers) {
   console.ask({"DEL", owner_key(mutex)});
 }
 
+TEST_F(RedisAdmin, AFenceThatMakesNoSenseHidesNoOtherMutexes) {
+  const std::string good = unique("good");
+  console.ask({"SET", owner_key(good), "ann", "PX", "600000"});
+  for (const char* field : {"ttl", "instance"}) {
+    const std::string bad = unique("bad");
+    console.ask({"SET", owner_key(bad), "mallory", "PX", "600000"});
+    console.ask({"HSET", owner_key(bad) + ":fence", "token", "7", "owner", "mallory", "ttl", "9000",
+                 "transition", "1000", "instance", "1", field, "soon"});
+    const auto log = std::make_shared<testkit::CapturingLogger>();
+    const auto listing = make_redis_admin(as_admin(options), runtime_with(log));
+    expect_unreadable_is_left_out(*listing, *log, good, bad);
+    console.ask({"DEL", owner_key(bad), owner_key(bad) + ":fence"});
+  }
+}
+
 TEST_F(RedisAdmin, NeedsNoPreparation) { EXPECT_THAT(admin->init(), HasSubstr("nothing to do")); }
 
 TEST_F(RedisAdmin, TellsVersionTimeAndWhatIsNotSafe) {
@@ -230,6 +245,20 @@ TEST(RedisClusterAdmin, SeesAndEvictsOnAllMasters) {
   const auto attached = store->attach();
   expect_thousand_are_listed(*admin, *store);
   EXPECT_THROW(admin->find("}x"), InvalidArgumentError);
+}
+
+TEST(RedisClusterAdmin, ANameThatNoClusterTakesHidesNoOtherMutexes) {
+  support::RedisClusterServers servers;
+  const auto options = as_admin(support::redis_options(servers.location()));
+  const auto factory = redis::make_redis_factory(options);
+  const Member owner{*factory, "good", "ann"};
+  ASSERT_TRUE(owner.contender.wait_for_acquisitions(1, patience));
+  const std::string key = owner_key("}x");
+  Console{servers.location(), servers.node(servers.node_of(key)).location().port}.ask(
+      {"SET", key, "mallory", "PX", "600000"});
+  const auto log = std::make_shared<testkit::CapturingLogger>();
+  const auto admin = make_redis_admin(options, runtime_with(log));
+  expect_unreadable_is_left_out(*admin, *log, "good", "}x");
 }
 
 TEST(RedisClusterAdmin, FollowsASlotThatMovesAndReportsANodeThatIsGone) {

@@ -120,6 +120,15 @@ TEST_F(SqliteAdmin, AnOwnerWhoseProcessIsGoneIsShownAsNone) {
   EXPECT_EQ(all.front().owner_id, "");
 }
 
+TEST_F(SqliteAdmin, ARowThatMakesNoSenseHidesNoOtherMutexes) {
+  const auto log = std::make_shared<testkit::CapturingLogger>();
+  const auto admin = make_sqlite_admin({.path = path}, runtime_with(log));
+  admin->init();
+  run("INSERT INTO simba_mutex (mutex) VALUES ('good'), ('other');"
+      "INSERT INTO simba_mutex (mutex, ttl_at) VALUES ('bad', 'soon')");
+  expect_unreadable_is_left_out(*admin, *log, "good", "bad");
+}
+
 TEST_F(SqliteAdmin, NeedsAFile) {
   EXPECT_THROW(make_sqlite_admin({}, quiet_runtime()), InvalidArgumentError);
   EXPECT_THROW(make_sqlite_admin({.path = "/tmp/"}, quiet_runtime()), InvalidArgumentError);

@@ -84,6 +84,23 @@ TEST_F(ZooKeeperAdmin, NodesOfOthersInTheRootAreNoMutexes) {
   EXPECT_THAT(problems(root->examine()), IsEmpty());
 }
 
+TEST_F(ZooKeeperAdmin, ANodeThatIsClosedToUsHidesNoOtherMutexes) {
+  admin->init();
+  auto closing = options;
+  closing.digest_user = "mallory";
+  closing.digest_password = Secret{"mallorys-password"};
+  closing.acl = zookeeper::NodeAcl::creator;
+  const auto open = zookeeper::make_zookeeper_factory(options);
+  const auto closed = zookeeper::make_zookeeper_factory(closing);
+  const Member ann{*open, "good", "ann"};
+  const Member mallory{*closed, "closed", "mallory"};
+  ASSERT_TRUE(ann.contender.wait_for_acquisitions(1, patience));
+  ASSERT_TRUE(mallory.contender.wait_for_acquisitions(1, patience));
+  const auto log = std::make_shared<testkit::CapturingLogger>();
+  const auto listing = make_zookeeper_admin(options, runtime_with(log));
+  expect_unreadable_is_left_out(*listing, *log, "good", "closed");
+}
+
 TEST_F(ZooKeeperAdmin, TellsVersionTimeAndSessionTimeout) {
   const auto before = admin->examine();
   EXPECT_THAT(problems(before), IsEmpty());
