@@ -4,15 +4,22 @@
 /// declared in client/asio_functions.ipp. There is nothing more to link: this header uses the Asio
 /// that your program has. For Boost.Asio there is simba/boost_asio.hpp; a program can use both.
 
+#include <asio/version.hpp>
+#if ASIO_VERSION < 102200
+#error "simba/asio.hpp needs Asio 1.22 or later"
+#endif
+
 #include <atomic>
 #include <concepts>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <system_error>
 #include <tuple>
 #include <utility>
+#include <vector>
 
 #include <asio/associated_allocator.hpp>
 #include <asio/associated_cancellation_slot.hpp>
@@ -21,11 +28,14 @@
 #include <asio/cancellation_type.hpp>
 #include <asio/error.hpp>
 #include <asio/error_code.hpp>
+#include <asio/execution/context.hpp>
 #include <asio/execution/executor.hpp>
 #include <asio/execution/outstanding_work.hpp>
+#include <asio/execution_context.hpp>
 #include <asio/executor_work_guard.hpp>
 #include <asio/post.hpp>
 #include <asio/prefer.hpp>
+#include <asio/query.hpp>
 #include <asio/system_executor.hpp>
 #if __has_include(<asio/associated_immediate_executor.hpp>)
 #include <asio/associated_immediate_executor.hpp>
@@ -34,6 +44,7 @@
 
 #include "simba/client/client.hpp"
 #include "simba/client/completion.hpp"
+#include "simba/core/error.hpp"
 #include "simba/core/executor.hpp"
 
 namespace simba {

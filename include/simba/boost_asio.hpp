@@ -17,11 +17,13 @@
 #include <concepts>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <system_error>
 #include <tuple>
 #include <utility>
+#include <vector>
 
 #include <boost/asio/associated_allocator.hpp>
 #include <boost/asio/associated_cancellation_slot.hpp>
@@ -29,11 +31,14 @@
 #include <boost/asio/async_result.hpp>
 #include <boost/asio/cancellation_type.hpp>
 #include <boost/asio/error.hpp>
+#include <boost/asio/execution/context.hpp>
 #include <boost/asio/execution/executor.hpp>
 #include <boost/asio/execution/outstanding_work.hpp>
+#include <boost/asio/execution_context.hpp>
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/prefer.hpp>
+#include <boost/asio/query.hpp>
 #include <boost/asio/system_executor.hpp>
 #include <boost/system/error_code.hpp>
 #if __has_include(<boost/asio/associated_immediate_executor.hpp>)
@@ -43,6 +48,7 @@
 
 #include "simba/client/client.hpp"
 #include "simba/client/completion.hpp"
+#include "simba/core/error.hpp"
 #include "simba/core/executor.hpp"
 
 namespace simba::boost_asio {

@@ -22,11 +22,14 @@ auto work_of(const Executor& executor) {
 }
 
 /// `asio::post`, from a thread that the context knows nothing of: whoever runs the context may
-/// destroy it after the last call. So the context does not run out of work before this returns.
+/// destroy it after the last call. So the context does not run out of work before everything here
+/// is gone; a copy of a strand uses its context even in its destructor. `executor` may end with
+/// the call.
 template <class Executor, class Call>
 void post_from_outside(const Executor& executor, Call call) {
-  [[maybe_unused]] const auto work = work_of(executor);
-  asio::post(executor, std::move(call));
+  [[maybe_unused]] const auto work = work_of(executor);  // destroyed last
+  const Executor copy = executor;
+  asio::post(copy, std::move(call));
 }
 
 /// Passes one completion to a handler, on its executor. It may outlive the handler's context on a
@@ -63,8 +66,7 @@ class AsioOperation {
                        Results... results) {
     self->outcome_ = Outcome{code, std::move(results)...};
     if (!self->one_of_two_.test_and_set()) return;  // not inside the initiating function
-    const Executor executor = self->parts_->executor;
-    post_from_outside(executor, Call{self, std::move(self->outcome_)});
+    post_from_outside(self->parts_->executor, Call{self, std::move(self->outcome_)});
   }
 
   /// The last that an initiating function does.
@@ -170,27 +172,93 @@ void asio_owner(Handler handler, const Client& client, const std::string& name) 
   Operation::initiated(operation);
 }
 
+/// An executor that is let go when its context is destroyed, since threads of Simba may hold what
+/// stands on it for longer, and a strand uses its context even in its destructor.
 template <class AsioExecutor>
-class ExecutorOnAsio final : public Executor {
+class BorrowedExecutor {
  public:
-  explicit ExecutorOnAsio(AsioExecutor executor) : executor_{std::move(executor)} {}
+  explicit BorrowedExecutor(AsioExecutor executor) : executor_{std::move(executor)} {}
 
-  void execute(std::function<void()> task) override {
-    post_from_outside(executor_, std::move(task));
+  void let_go() {
+    const std::lock_guard lock{mutex_};
+    executor_.reset();
   }
 
-  bool running_in_this_thread() const noexcept override {
-    if constexpr (requires {
-                    { executor_.running_in_this_thread() } -> std::same_as<bool>;
+  void post(std::function<void()> task) {
+    std::unique_lock lock{mutex_};
+    if (!executor_) throw IllegalStateError{"the context of this executor has been destroyed"};
+    [[maybe_unused]] const auto work = work_of(*executor_);  // destroyed last
+    const AsioExecutor copy = *executor_;
+    lock.unlock();
+    asio::post(copy, std::move(task));
+  }
+
+  bool running_in_this_thread() const noexcept {
+    if constexpr (requires(const AsioExecutor executor) {
+                    { executor.running_in_this_thread() } -> std::same_as<bool>;
                   }) {
-      return executor_.running_in_this_thread();
+      const std::lock_guard lock{mutex_};
+      return executor_ && executor_->running_in_this_thread();
     } else {
       return false;
     }
   }
 
  private:
-  const AsioExecutor executor_;
+  mutable std::mutex mutex_;
+  std::optional<AsioExecutor> executor_;  // guarded by mutex_
+};
+
+/// What has to be let go before a context is destroyed.
+class BorrowedFromContext final : public asio::execution_context::service {
+ public:
+  inline static asio::execution_context::id id;
+
+  explicit BorrowedFromContext(asio::execution_context& context) : service{context} {}
+
+  template <class AsioExecutor>
+  void add(const std::shared_ptr<BorrowedExecutor<AsioExecutor>>& borrowed) {
+    const std::lock_guard lock{mutex_};
+    std::erase_if(let_go_, [](const auto& entry) { return entry.first.expired(); });
+    let_go_.emplace_back(borrowed, [weak = std::weak_ptr{borrowed}] {
+      if (const auto executor = weak.lock()) executor->let_go();
+    });
+  }
+
+ private:
+  void shutdown() noexcept override {
+    const std::lock_guard lock{mutex_};
+    for (const auto& entry : let_go_) entry.second();
+  }
+
+  std::mutex mutex_;
+  // guarded by mutex_
+  std::vector<std::pair<std::weak_ptr<void>, std::function<void()>>> let_go_;
+};
+
+template <class AsioExecutor>
+class ExecutorOnAsio final : public Executor {
+ public:
+  explicit ExecutorOnAsio(const AsioExecutor& executor)
+      : borrowed_{std::make_shared<BorrowedExecutor<AsioExecutor>>(executor)} {
+    if constexpr (requires {
+                    {
+                      asio::query(executor, asio::execution::context)
+                      } -> std::convertible_to<asio::execution_context&>;
+                  }) {
+      asio::execution_context& context = asio::query(executor, asio::execution::context);
+      asio::use_service<BorrowedFromContext>(context).add(borrowed_);
+    }
+  }
+
+  void execute(std::function<void()> task) override { borrowed_->post(std::move(task)); }
+
+  bool running_in_this_thread() const noexcept override {
+    return borrowed_->running_in_this_thread();
+  }
+
+ private:
+  const std::shared_ptr<BorrowedExecutor<AsioExecutor>> borrowed_;
 };
 
 }  // namespace detail
@@ -248,8 +316,11 @@ auto async_owner(Client client, std::string name, CompletionToken&& token) {
 }
 
 /// For `ClientOptions::executor`: all callbacks of the client run on `executor`, e.g. that of an
-/// `asio::io_context`.
+/// `asio::io_context`, or a strand of it. When the context is destroyed, what comes then runs on
+/// the callback threads, with a line in the log: close the client, stop what it has started, and
+/// run the context before that. (An executor that does not answer the query `execution::context`
+/// must itself remain usable until the runtime has ended.)
 template <class AsioExecutor>
 [[nodiscard]] std::shared_ptr<Executor> make_asio_executor(AsioExecutor executor) {
-  return std::make_shared<detail::ExecutorOnAsio<AsioExecutor>>(std::move(executor));
+  return std::make_shared<detail::ExecutorOnAsio<AsioExecutor>>(executor);
 }

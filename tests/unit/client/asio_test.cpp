@@ -1,6 +1,7 @@
 // Locks on an asio::io_context.
 #include "simba/asio.hpp"
 
+#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <exception>
@@ -19,7 +20,12 @@
 #include <asio/bind_executor.hpp>
 #include <asio/cancellation_signal.hpp>
 #include <asio/co_spawn.hpp>
+#include <asio/execution/blocking.hpp>
+#include <asio/execution/context.hpp>
+#include <asio/execution/outstanding_work.hpp>
+#include <asio/execution_context.hpp>
 #include <asio/io_context.hpp>
+#include <asio/post.hpp>
 #include <asio/strand.hpp>
 #include <asio/use_awaitable.hpp>
 #include <asio/use_future.hpp>
@@ -196,6 +202,117 @@ TEST_F(ClientOnAsio, AllCallbacksOfAClientCanComeOnTheContext) {
                           }});
   context_.run();
   EXPECT_EQ(elected_on, std::this_thread::get_id());
+}
+
+/// An executor of an io_context that counts its copies.
+class CountedExecutor {
+ public:
+  struct Count {
+    std::atomic<int> alive{0};
+    std::atomic<bool> outlived_work{false};  ///< on the thread that is watched
+    std::atomic<std::thread::id> watched{};
+    int alive_there = 0;  ///< used on that thread only; those that are no work
+  };
+
+  CountedExecutor(asio::io_context& context, std::shared_ptr<Count> count)
+      : CountedExecutor{context, std::move(count), false} {}
+  CountedExecutor(const CountedExecutor& other) noexcept
+      : CountedExecutor{*other.context_, other.count_, other.is_work_} {}
+  CountedExecutor& operator=(const CountedExecutor&) = delete;
+  ~CountedExecutor() {
+    --count_->alive;
+    if (std::this_thread::get_id() != count_->watched) return;
+    if (!is_work_) {
+      --count_->alive_there;
+    } else if (count_->alive_there > 0) {
+      count_->outlived_work = true;
+    }
+  }
+
+  template <class Function>
+  void execute(Function function) const {
+    asio::post(*context_, std::move(function));
+  }
+
+  asio::execution_context& query(asio::execution::context_t) const noexcept { return *context_; }
+  CountedExecutor require(asio::execution::blocking_t::never_t) const { return *this; }
+  CountedExecutor require(asio::execution::outstanding_work_t::tracked_t) const {
+    return {*context_, count_, true};
+  }
+
+  friend bool operator==(const CountedExecutor& a, const CountedExecutor& b) noexcept {
+    return a.context_ == b.context_;
+  }
+  friend bool operator!=(const CountedExecutor& a, const CountedExecutor& b) noexcept {
+    return !(a == b);
+  }
+
+ private:
+  CountedExecutor(asio::io_context& context, std::shared_ptr<Count> count, bool is_work) noexcept
+      : context_{&context}, count_{std::move(count)}, is_work_{is_work} {
+    ++count_->alive;
+    if (!is_work_ && std::this_thread::get_id() == count_->watched) ++count_->alive_there;
+  }
+
+  asio::io_context* const context_;
+  const std::shared_ptr<Count> count_;
+  const bool is_work_;
+};
+
+TEST_F(ClientOnAsio, TheThreadThatCompletesHoldsWorkForAsLongAsTheExecutor) {
+  const auto count = std::make_shared<CountedExecutor::Count>();
+  store_->next(testkit::Operation::acquire, testkit::Fault::hold_answer());
+  bool held = false;
+  async_lock(*client_, "order", {},
+             asio::bind_executor(CountedExecutor{context_, count},
+                                 [&](asio::error_code, const Lock& lock) { held = lock.held(); }));
+  std::thread completes{[&] {
+    count->watched = std::this_thread::get_id();
+    store_->release_answers();
+  }};
+  completes.join();
+  EXPECT_FALSE(count->outlived_work);
+  context_.run();
+  EXPECT_TRUE(held);
+}
+
+TEST_F(ClientOnAsio, ThePostingThreadHoldsWorkForAsLongAsTheExecutor) {
+  const auto count = std::make_shared<CountedExecutor::Count>();
+  const auto executor = make_asio_executor(CountedExecutor{context_, count});
+  count->watched = std::this_thread::get_id();
+  bool called = false;
+  executor->execute([&] { called = true; });
+  EXPECT_FALSE(count->outlived_work);
+  context_.run();
+  EXPECT_TRUE(called);
+}
+
+TEST_F(ClientOnAsio, AnExecutorHasNothingOfItsContextOnceThatIsDestroyed) {
+  const auto count = std::make_shared<CountedExecutor::Count>();
+  auto context = std::make_unique<asio::io_context>();
+  const auto counted = make_asio_executor(CountedExecutor{*context, count});
+  const auto strand = make_asio_executor(asio::make_strand(*context));
+  EXPECT_GT(count->alive, 0);
+  context.reset();
+  EXPECT_EQ(count->alive, 0);
+  EXPECT_FALSE(strand->running_in_this_thread());
+  EXPECT_THROW(strand->execute([] {}), IllegalStateError);
+}
+
+TEST_F(ClientOnAsio, AllCallbacksOfAClientCanComeOnAStrand) {
+  const auto strand = asio::make_strand(asio::any_io_executor{context_.get_executor()});
+  Client client{std::make_shared<engine::LeaseServiceFactory>(store_, runtime_),
+                {.executor = make_asio_executor(strand)}};
+  auto work = asio::make_work_guard(context_);
+  bool in_strand = false;
+  Election election;
+  election = client.elect("leader", {.on_elected = [&](const Leadership&) {
+                            in_strand = strand.running_in_this_thread();
+                            election.stop();  // on the strand
+                            work.reset();
+                          }});
+  context_.run();
+  EXPECT_TRUE(in_strand);
 }
 
 #if __has_include(<asio/bind_immediate_executor.hpp>)
