@@ -66,7 +66,7 @@ asio::awaitable<void> request(tcp::endpoint server, std::string order) {
 }  // namespace
 
 int main(int argc, char** argv) try {
-  const simba::Client client{store_url(argc, argv)};
+  simba::Client client{store_url(argc, argv)};
   asio::io_context context{1};
   tcp::acceptor acceptor{context, {asio::ip::address_v4::loopback(), 0}};
   asio::co_spawn(context, serve(acceptor, client, 3), asio::detached);
@@ -74,6 +74,9 @@ int main(int argc, char** argv) try {
     asio::co_spawn(context, request(acceptor.local_endpoint(), order), asio::detached);
   }
   static_cast<void>(client.owner("orders-1"));  // throws here if the store cannot be used
+  context.run();
+  client.close();     // before the context is destroyed:
+  context.restart();  // handlers that come of it still run
   context.run();
   return 0;
 } catch (const std::exception& error) {
