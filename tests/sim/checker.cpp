@@ -40,7 +40,8 @@ std::string_view name_of(Rule rule) noexcept {
                              "false-namesake",
                              "taking-turns",
                              "wrong-lease",
-                             "false-alarm"};
+                             "false-alarm",
+                             "held-too-long"};
   return names.at(static_cast<std::size_t>(rule));
 }
 
@@ -510,7 +511,11 @@ void Checker::released(const Call& call, const Host& caller) {
     // Where the server knows only an older grant, of which a release is under way, nothing can keep
     // that one away. The owner knows that it is none any more.
     const bool of_older_grant = signalled && call.token < party->token && forgotten(party->granted);
-    const bool at_its_own_risk = party->kind == Party::Kind::locker && signalled;
+    // A lock that has ended by its max_hold is not released before it is given back.
+    const bool keeps = party->lock != nullptr && party->lock->loss() == Loss::max_hold;
+    const bool at_its_own_risk =
+        (party->kind == Party::Kind::locker || party->kind == Party::Kind::client) && signalled &&
+        !keeps;
     if (overran || of_older_grant || at_its_own_risk || party->excused_turn || party->overdue ||
         excused(*party)) {
       ++excused_count_;

@@ -13,6 +13,7 @@
 
 #include "sim/host.hpp"
 #include "sim/server.hpp"
+#include "simba/client/lock.hpp"
 #include "simba/core/mutex_contend_service.hpp"
 #include "simba/engine/contention_options.hpp"
 
@@ -47,6 +48,7 @@ enum class Rule {
   taking_turns,         ///< one that has noticed another under its id asks or owns again
   wrong_lease,          ///< lease_until() shows more than the store keeps, or nothing of it
   false_alarm,          ///< the server's clock is said to be too fast, though it is not
+  held_too_long,        ///< a lock, beyond its max_hold
 };
 
 /// What messages take in peace, and threads to wake up, several times over.
@@ -57,13 +59,14 @@ std::string_view name_of(Rule rule) noexcept;
 
 /// One contender of one process, as the checker sees it.
 struct Party {
-  enum class Kind { candidate, locker, scheduler };
+  enum class Kind { candidate, locker, client, scheduler };
 
   Kind kind = Kind::candidate;
   std::string id{};
   std::size_t mutex = 0;
   Host* host = nullptr;
   const MutexContendService* service = nullptr;  ///< while it exists
+  const Lock* lock = nullptr;                    ///< of a client, while it has one
 
   // Its present ownership by its own account.
   bool owner = false;
@@ -194,6 +197,7 @@ class Checker {
   std::size_t overtaken() const noexcept { return overtaken_; }
   /// How often one was not let in since another of the same id is alive.
   std::size_t kept_out() const noexcept { return kept_out_; }
+  const ContentionPlan& plan() const noexcept { return plan_; }
   nanoseconds stop_bound() const noexcept { return plan_.release_wait + plan_.drain_limit; }
 
  private:

@@ -219,7 +219,8 @@ User* Director::some_owner() {
   for (std::size_t place = 0; place < stage_.places(); ++place) {
     for (const auto& user : stage_.at(place).users) {
       const Party& party = user->party();
-      if (party.owner && party.kind != Party::Kind::locker && !party.host->crashed()) {
+      if (party.owner && party.kind != Party::Kind::locker && party.kind != Party::Kind::client &&
+          !party.host->crashed()) {
         all.push_back(user.get());
       }
     }

@@ -9,11 +9,11 @@ using namespace std::chrono_literals;
 
 std::string_view name_of(Fault fault) noexcept {
   constexpr std::array<std::string_view, fault_kinds> names{
-      "requests lost",    "replies lost",   "notices lost",         "messages doubled",
-      "messages late",    "partitions",     "server restarts",      "losses of memory",
-      "crashes",          "pauses",         "pauses before acting", "restarts with the same id",
-      "wall clock jumps", "slow callbacks", "stops in callbacks",   "stops by two threads",
-      "stops and starts"};
+      "requests lost",    "replies lost",    "notices lost",         "messages doubled",
+      "messages late",    "partitions",      "server restarts",      "losses of memory",
+      "crashes",          "pauses",          "pauses before acting", "restarts with the same id",
+      "wall clock jumps", "slow callbacks",  "stops in callbacks",   "stops by two threads",
+      "stops and starts", "waits cancelled", "coroutines destroyed", "clients ended while waiting"};
   return names.at(static_cast<std::size_t>(fault));
 }
 

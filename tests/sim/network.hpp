@@ -48,8 +48,11 @@ enum class Fault {
   stop_in_callback,
   stop_by_two,
   stop_and_start,
+  wait_cancelled,
+  wait_abandoned,
+  client_ended,
 };
-inline constexpr std::size_t fault_kinds = 17;
+inline constexpr std::size_t fault_kinds = 20;
 std::string_view name_of(Fault fault) noexcept;
 using FaultCounts = std::array<std::uint64_t, fault_kinds>;
 

@@ -63,6 +63,7 @@ const char* words(Offer offer) {
 const char* words(Party::Kind kind) {
   return kind == Party::Kind::candidate ? "candidate"
          : kind == Party::Kind::locker  ? "locker"
+         : kind == Party::Kind::client  ? "client"
                                         : "scheduler";
 }
 
@@ -93,6 +94,9 @@ void Process::add(const Member& member) {
       break;
     case Party::Kind::locker:
       users.push_back(std::make_unique<LockUser>(around, party));
+      break;
+    case Party::Kind::client:
+      users.push_back(std::make_unique<ClientUser>(around, party));
       break;
     case Party::Kind::scheduler:
       users.push_back(std::make_unique<WorkUser>(around, party, member.schedule));
@@ -166,7 +170,8 @@ Stage::Stage(std::uint64_t seed, Threads& threads, bool traced)
       const std::size_t kind = world.below(10);
       const nanoseconds period = world.between(500ms, 60s);
       members.push_back({.kind = kind < 5   ? Party::Kind::candidate
-                                 : kind < 8 ? Party::Kind::locker
+                                 : kind < 7 ? Party::Kind::locker
+                                 : kind < 8 ? Party::Kind::client
                                             : Party::Kind::scheduler,
                          .mutex = crowded ? 0 : world.below(mutexes),
                          .id = fmt::format("{}{}", static_cast<char>('a' + place), i),

@@ -13,6 +13,7 @@
 #include "sim/checker.hpp"
 #include "sim/host.hpp"
 #include "sim/network.hpp"
+#include "simba/client/client.hpp"
 #include "simba/core/abstract_mutex_contender.hpp"
 #include "simba/engine/lease_service_factory.hpp"
 #include "simba/locker/simba_locker.hpp"
@@ -142,6 +143,51 @@ class LockUser final : public User {
   bool looping_ = false;
   bool wants_end_ = false;
   bool acquiring_ = false;
+};
+
+/// Locks through a client, again and again, on a thread of its own. Waits block or are those of
+/// coroutines, and are cancelled, or end with their coroutine or their client, at any moment.
+class ClientUser final : public User {
+ public:
+  ClientUser(Surroundings around, Party& party);
+  ~ClientUser() override;
+  void start() override;
+  void stop(bool by_close) override;
+  void end() override;
+  void renew() override;
+  bool running() const override { return looping_ && !wants_end_; }
+
+ private:
+  class Coroutine;
+  class View;
+
+  void make();
+  void end_client();
+  void cancel();
+  void loop();
+  void wait();
+  void disturb_later();
+  void wait_blocking(const LockOptions& options, nanoseconds bound);
+  void wait_suspended(const LockOptions& options);
+  Coroutine suspend(const simba::Client& client, LockOptions options);
+  Coroutine confirm(Lock lock);
+  void arrives(Lock lock);
+  void refused(const Error& error);
+  void work();
+  void check_max_hold();
+  void give_back();
+
+  const std::unique_ptr<View> view_;
+  std::shared_ptr<simba::Client> client_;
+  Lock lock_;
+  LocalTime held_since_{};
+  nanoseconds max_hold_{};
+  std::stop_source give_up_;
+  std::stop_source finished_;  // of a coroutine
+  std::size_t waits_ = 0;
+  bool waiting_ = false;
+  bool looping_ = false;
+  bool wants_end_ = false;
 };
 
 /// Has work done by the leader.
