@@ -113,7 +113,7 @@ TEST_F(Examples, FencedResourceRefusesTheWriteOfAWorkerThatWasFrozen) {
   const auto frozen = index_of(lines, "begins to write, and is frozen");
   const auto taken_over = index_of(lines, " has the lock, with token ", frozen);
   const auto stored = index_of(lines, "The storage takes ", taken_over);
-  const auto woken = index_of(lines, " wakes up, and goes on", stored);
+  const auto woken = index_of(lines, " wakes up and continues", stored);
   const auto refused = index_of(lines, "The storage refuses ", woken);
   ASSERT_LT(refused, lines.size());
   // It was the frozen one, of whom the line begins with the name.
