@@ -15,7 +15,7 @@ class MySqlStoreOptions final
  public:
   MySqlStoreOptions() {
     keys_.host({.name = "host", .meaning = "host name or address of the server"}, options_.host);
-    keys_.integer({.name = "port", .meaning = "of the server"}, options_.port, 1, 65'535);
+    keys_.integer({.name = "port", .meaning = "TCP port of the server"}, options_.port, 1, 65'535);
     keys_.path({.name = "unix-socket",
                 .meaning = "the path of a Unix socket, instead of host and port",
                 .instead_of = {"host", "port"}},
@@ -24,13 +24,15 @@ class MySqlStoreOptions final
                 .meaning = "needs SELECT, INSERT and UPDATE on table `simba_mutex`",
                 .fallback = "none; required"},
                options_.user);
-    keys_.secret({.name = "password",
-                  .meaning = "of the user; sent in clear only to a server that is verified or on a "
-                             "Unix socket"},
-                 options_.password);
-    keys_.text(
-        {.name = "database", .meaning = "that contains the table", .fallback = "none; required"},
-        options_.database);
+    keys_.secret(
+        {.name = "password",
+         .meaning = "password of `user`; sent in clear only to a server that is verified or "
+                    "on a Unix socket"},
+        options_.password);
+    keys_.text({.name = "database",
+                .meaning = "database that contains the table",
+                .fallback = "none; required"},
+               options_.database);
     bind_tls(keys_, options_.tls);
     bind_sql(keys_, options_.sql);
   }

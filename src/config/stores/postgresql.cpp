@@ -21,19 +21,20 @@ class PostgreSqlStoreOptions final
          .meaning = "host name or address of the server, or the directory of its Unix socket; of "
                     "several, separated by commas, the first that accepts writes"},
         options_.host);
-    keys_.integer({.name = "port", .meaning = "of hosts given without a port"}, options_.port, 1,
-                  65'535);
+    keys_.integer({.name = "port", .meaning = "TCP port of hosts given without one"}, options_.port,
+                  1, 65'535);
     keys_.text({.name = "user",
                 .meaning = "needs SELECT, INSERT and UPDATE on table `simba_mutex`",
                 .fallback = "the name of the operating system user"},
                options_.user);
     keys_.secret({.name = "password",
-                  .meaning = "of the user",
+                  .meaning = "password of `user`",
                   .fallback = "what libpq finds (PGPASSWORD, ~/.pgpass)"},
                  options_.password);
-    keys_.text(
-        {.name = "database", .meaning = "that contains the table", .fallback = "the user name"},
-        options_.database);
+    keys_.text({.name = "database",
+                .meaning = "database that contains the table",
+                .fallback = "the user name"},
+               options_.database);
     keys_.toggle({.name = "listen",
                   .meaning = "whether waiters are notified of changes by LISTEN/NOTIFY; `false` "
                              "for poolers that share sessions, such as PgBouncer",

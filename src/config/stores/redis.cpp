@@ -37,7 +37,7 @@ class RedisStoreOptions final
                  .field = "endpoints"},
                 hosts_);
     keys_.integer({.name = "port",
-                   .meaning = "of hosts given without a port",
+                   .meaning = "TCP port of hosts given without one",
                    .fallback = "6379; for sentinels 26379"},
                   port_, 1, 65'535);
     keys_.path({.name = "unix-socket",
@@ -47,15 +47,15 @@ class RedisStoreOptions final
     keys_.text(
         {.name = "user", .meaning = "a user of the server's ACL", .fallback = "the default user"},
         options_.user);
-    keys_.secret({.name = "password", .meaning = "of the user"}, options_.password);
-    keys_.integer({.name = "database", .meaning = "its number; must be 0 on a cluster"},
+    keys_.secret({.name = "password", .meaning = "password of `user`"}, options_.password);
+    keys_.integer({.name = "database", .meaning = "number of the database; must be 0 on a cluster"},
                   options_.database, 0, std::numeric_limits<int>::max());
     keys_.text({.name = "client-name", .meaning = "shown by CLIENT LIST"}, options_.client_name);
     keys_.text({.name = "master-name", .meaning = "the name that the sentinels use"},
                options_.master_name);
     keys_.text({.name = "sentinel-user", .meaning = "a user of the sentinels' own ACL"},
                options_.sentinel_user);
-    keys_.secret({.name = "sentinel-password", .meaning = "of the sentinels' user"},
+    keys_.secret({.name = "sentinel-password", .meaning = "password of `sentinel-user`"},
                  options_.sentinel_password);
     keys_.text({.name = "permitted-hosts",
                 .meaning = "hosts, separated by commas, that sentinels and cluster nodes may refer "

@@ -48,9 +48,10 @@ class ZooKeeperStoreOptions final
         options_.on_disconnect,
         {{"keep-while-session-lasts", OnDisconnect::keep_while_session_lasts},
          {"step-down", OnDisconnect::step_down}});
-    keys_.text({.name = "user", .meaning = "for the scheme `digest`", .field = "digest_user"},
-               options_.digest_user);
-    keys_.secret({.name = "password", .meaning = "of the user", .field = "digest_password"},
+    keys_.text(
+        {.name = "user", .meaning = "user name for the scheme `digest`", .field = "digest_user"},
+        options_.digest_user);
+    keys_.secret({.name = "password", .meaning = "password of `user`", .field = "digest_password"},
                  options_.digest_password);
     keys_.choice<NodeAcl>({.name = "acl",
                            .meaning = "the ACL of the nodes that Simba creates: for everyone, or "
