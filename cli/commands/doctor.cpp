@@ -250,7 +250,7 @@ class DoctorCommand final : public Command {
     command->footer(
         R"(Shows which store is used, where each setting comes from, whether the store is
 reachable, its version, privileges and settings, the offset of its clock, how
-long hand-over and take-over last in the worst case, and whether a time service
+long hand-over and take-over take in the worst case, and whether a time service
 of this host may change the rate of its clock by more than leases allow. The
 exit code is 0 if there is no problem, otherwise that of the first one: 69 the
 store is not reachable, 77 it denies access, 78 something is misconfigured.
