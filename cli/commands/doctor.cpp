@@ -113,8 +113,7 @@ class Examination {
     line("lease",
          fmt::format("{} ttl + {} transition, renewed {} after the last renewal", to_text(plan.ttl),
                      to_text(plan.transition), to_text(plan.renew_after)));
-    line("hand-over",
-         fmt::format("one message; if that is lost, {}", at_most(worst.hand_over_without_notice)));
+    show_hand_over(worst);
     line("take-over",
          worst.take_over_when_gone
              ? fmt::format("immediately if the owner's process ends ({} if no notification "
@@ -128,6 +127,10 @@ class Examination {
             {"ttl_ms", plan.ttl.count()},
             {"transition_ms", plan.transition.count()},
             {"hand_over_without_notice_ms", rounded_up(worst.hand_over_without_notice).count()},
+            {"looks", worst.looks ? Json{{"interval_ms", rounded_up(worst.looks->interval).count()},
+                                         {"mutexes", worst.looks->mutexes},
+                                         {"per_ms", rounded_up(worst.looks->per).count()}}
+                                  : Json(nullptr)},
             {"take_over_ms", rounded_up(worst.take_over).count()},
             {"take_over_when_gone_ms", worst.take_over_when_gone
                                            ? Json(rounded_up(*worst.take_over_when_gone).count())
@@ -226,6 +229,21 @@ class Examination {
   }
 
  private:
+  void show_hand_over(const WorstCases& worst) {
+    const std::string bound = at_most(worst.hand_over_without_notice);
+    if (!worst.looks) {
+      line("hand-over", fmt::format("one message; if that is lost, {}", bound));
+      return;
+    }
+    const LookRate& looks = *worst.looks;
+    constexpr std::size_t many = 2'000;
+    line("hand-over", fmt::format("{}; the store sends no notifications", bound));
+    line("", fmt::format("a process looks every {}, at no more than {} mutexes per {} (every {} if "
+                         "it waits for {})",
+                         to_text(looks.interval), looks.mutexes, to_text(looks.per),
+                         to_text(looks.interval_for(many)), many));
+  }
+
   void line(std::string_view title, std::string_view text) {
     say(palette_.paint(Colour::bold, padded(title, 11)) + std::string{text});
   }

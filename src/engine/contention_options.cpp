@@ -1,6 +1,8 @@
 #include "simba/engine/contention_options.hpp"
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <ostream>
 #include <string_view>
 
@@ -129,6 +131,13 @@ std::ostream& operator<<(std::ostream& out, const ContentionOptions& options) {
   return out << to_string(options);
 }
 
+/// Parts count as full, so that a few mutexes more do not mean twice the statements.
+nanoseconds LookRate::interval_for(std::size_t waited) const noexcept {
+  const std::size_t parts = (waited + mutexes - 1) / mutexes;
+  const auto counted = static_cast<std::int64_t>(parts > 1 ? parts * mutexes : waited);
+  return std::max(interval, per * counted / static_cast<std::int64_t>(mutexes));
+}
+
 WorstCases worst_cases(const ContentionPlan& plan) noexcept {
   const nanoseconds drift = plan.lease() - plan.without_drift(plan.lease());
   const nanoseconds take_over =
@@ -140,6 +149,21 @@ WorstCases worst_cases(const ContentionPlan& plan) noexcept {
       .stop = plan.release_wait,
   };
 }
+
+namespace {
+
+std::string hand_over_text(const WorstCases& worst) {
+  const std::string bound = "at most " + text(worst.hand_over_without_notice);
+  if (!worst.looks) return "hand-over: one message; if it is lost, " + bound;
+  const LookRate& looks = *worst.looks;
+  constexpr std::size_t many = 2'000;
+  return "hand-over: " + bound + "; no notifications: a process looks every " +
+         text(looks.interval) + ", at no more than " + std::to_string(looks.mutexes) +
+         " mutexes per " + text(looks.per) + " (every " + text(looks.interval_for(many)) +
+         " if it waits for " + std::to_string(many) + ")";
+}
+
+}  // namespace
 
 std::string describe(const ContentionPlan& plan, const WorstCases& worst) {
   const std::string gone = worst.take_over_when_gone
@@ -154,8 +178,7 @@ std::string describe(const ContentionPlan& plan, const WorstCases& worst) {
          " before another contender can own the mutex\n" + gone +
          (gone.empty() ? "take-over after a crash: at most "
                        : "take-over when the owner hangs: at most ") +
-         text(worst.take_over) + "\n" + "hand-over: one message; if it is lost, at most " +
-         text(worst.hand_over_without_notice) + "\n" +
+         text(worst.take_over) + "\n" + hand_over_text(worst) + "\n" +
          "stop() while the store is unreachable: at most " + text(worst.stop) +
          " plus the time callbacks take (at most " + text(plan.drain_limit) + ")\n";
 }

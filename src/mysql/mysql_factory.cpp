@@ -16,7 +16,7 @@ namespace {
 
 constexpr sql::SqlDefaults defaults{.poll_interval = default_poll_interval,
                                     .pool_size = default_pool_size,
-                                    .pause_per_mutex = pause_per_mutex};
+                                    .pause_per_mutex = sql::pause_without_hints};
 
 std::shared_ptr<sql::Database> database_of(const MySqlOptions& options, const Runtime& runtime) {
   return std::make_shared<MySqlDatabase>(Settings{options}, runtime.log);

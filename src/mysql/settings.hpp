@@ -29,8 +29,4 @@ struct Settings {
 inline constexpr std::chrono::milliseconds default_poll_interval{100};
 inline constexpr std::size_t default_pool_size = 2;
 
-/// A look costs a server up to 7 us of CPU for each mutex: with this pause one process takes less
-/// than 2 % of a core, however many it waits for.
-inline constexpr std::chrono::microseconds pause_per_mutex{400};
-
 }  // namespace simba::mysql

@@ -23,7 +23,8 @@ std::shared_ptr<sql::Database> database_of(const PostgreSqlOptions& options,
 
 /// With LISTEN a look at the rows is a safety net; without it is the only way to notice a change.
 sql::SqlDefaults defaults_of(const PostgreSqlOptions& options) {
-  return {.poll_interval = options.listen == Listen::yes ? 1s : 100ms, .pool_size = 2};
+  if (options.listen == Listen::yes) return {.poll_interval = 1s, .pool_size = 2};
+  return {.poll_interval = 100ms, .pool_size = 2, .pause_per_mutex = sql::pause_without_hints};
 }
 
 }  // namespace

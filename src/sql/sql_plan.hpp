@@ -1,9 +1,8 @@
 #pragma once
 
-#include <algorithm>
 #include <chrono>
 #include <cstddef>
-#include <cstdint>
+#include <optional>
 
 #include "simba/engine/contention_options.hpp"
 #include "simba/sql/sql_options.hpp"
@@ -26,18 +25,23 @@ struct SqlPlan {
   /// The most mutexes of a part.
   static constexpr std::size_t most_at_once = 250;
 
-  /// How many statements look at so many mutexes that are watched: one, unless there is a pause for
-  /// each mutex.
-  std::size_t parts(std::size_t watched) const noexcept {
-    return pause_per_mutex.count() > 0 ? (watched + most_at_once - 1) / most_at_once : 1;
+  /// How often what is watched is looked at by time alone; empty: there are hints, and all of it is
+  /// looked at each poll interval.
+  std::optional<LookRate> looks() const noexcept {
+    if (pause_per_mutex.count() == 0) return std::nullopt;
+    return LookRate{
+        .interval = poll_interval, .mutexes = most_at_once, .per = pause_per_mutex * most_at_once};
   }
 
-  /// How long it takes until each of them has been looked at. Of several parts each counts as full,
-  /// so that a few mutexes more do not mean twice the statements.
+  /// How many statements look at so many mutexes that are watched.
+  std::size_t parts(std::size_t watched) const noexcept {
+    return looks() ? (watched + most_at_once - 1) / most_at_once : 1;
+  }
+
+  /// How long it takes until each of them has been looked at.
   std::chrono::nanoseconds round(std::size_t watched) const noexcept {
-    const std::size_t counted = parts(watched) > 1 ? parts(watched) * most_at_once : watched;
-    return std::max<std::chrono::nanoseconds>(poll_interval,
-                                              pause_per_mutex * static_cast<std::int64_t>(counted));
+    const auto rate = looks();
+    return rate ? rate->interval_for(watched) : poll_interval;
   }
 };
 

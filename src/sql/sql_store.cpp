@@ -131,6 +131,7 @@ class SqlStore final : public engine::LeaseStore, public std::enable_shared_from
     const std::size_t watched = hub_->names()->size();
     const std::chrono::nanoseconds without_hint = plan_.round(watched) + plan.request_timeout;
     worst.hand_over_without_notice = std::min(worst.take_over, without_hint);
+    worst.looks = plan_.looks();
     if (plan_.sees_gone_owners) worst.take_over_when_gone = worst.hand_over_without_notice;
     return worst;
   }

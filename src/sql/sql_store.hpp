@@ -18,10 +18,14 @@ struct SqlDefaults {
   std::size_t pool_size = 2;
   bool sees_gone_owners = false;  ///< whether a mutex is free once its owner's process is gone
 
-  /// What is watched is looked at at most so often: once in this time for each mutex. Zero: at all
-  /// of it each poll interval.
+  /// Of a product without hints: what is watched is looked at at most so often, once in this time
+  /// for each mutex. Zero: there are hints, and all of it is looked at each poll interval.
   std::chrono::microseconds pause_per_mutex{0};
 };
+
+/// A look costs a server up to 7 us of CPU for each mutex: with this pause one process takes less
+/// than 2 % of a core, however many it waits for.
+inline constexpr std::chrono::microseconds pause_without_hints{400};
 
 /// The lease store over a database. Throws InvalidArgumentError where an option is out of bounds.
 std::shared_ptr<engine::LeaseStore> make_sql_store(std::shared_ptr<Database> database,

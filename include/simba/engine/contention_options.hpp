@@ -1,6 +1,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <iosfwd>
 #include <optional>
 #include <string>
@@ -93,6 +94,19 @@ struct ContentionPlan {
   std::chrono::nanoseconds without_drift(std::chrono::nanoseconds span) const noexcept;
 };
 
+/// How the waiters of a store without notifications notice a release: every process looks at the
+/// mutexes that it waits for.
+struct LookRate {
+  std::chrono::nanoseconds interval;  ///< from one look at a mutex to the next, but
+  std::size_t mutexes;                ///< at no more than so many mutexes
+  std::chrono::nanoseconds per;       ///< in each such span
+
+  /// From one look at a mutex to the next if the process waits for so many.
+  std::chrono::nanoseconds interval_for(std::size_t waited) const noexcept;
+
+  friend bool operator==(const LookRate&, const LookRate&) = default;
+};
+
 /// The worst cases of a configuration. Network latency is not included, except for one request
 /// timeout where noted.
 struct WorstCases {
@@ -101,13 +115,16 @@ struct WorstCases {
   /// From the crash of an owner to the next owner: the lease, the jitter, and one request.
   std::chrono::nanoseconds take_over;
   /// From a graceful release to the next owner if the notification is lost: as after a crash. With
-  /// the notification it takes one message.
+  /// the notification it takes one message. Where `looks` is set there are no notifications: this
+  /// is the hand-over in a process that waits for few mutexes, or for as many as the store watches.
   std::chrono::nanoseconds hand_over_without_notice;
   /// How long `stop()` takes if the store is unreachable and callbacks return immediately.
   std::chrono::nanoseconds stop;
   /// The take-over if the owner's process has died and the store detects that, as SQLite does.
   /// Empty: it does not, so the lease must expire.
   std::optional<std::chrono::nanoseconds> take_over_when_gone{};
+  /// Set if the store sends no notifications, as MySQL.
+  std::optional<LookRate> looks{};
 };
 
 /// The worst cases of any store with leases. For those of a particular store see

@@ -187,7 +187,10 @@ TEST(CliDoctorWorstCases, AreThoseOfTheStore) {
   EXPECT_THAT(sqlite, HasSubstr("at most 19.4 s if it hangs"));
   EXPECT_THAT(sqlite, HasSubstr("one message; if that is lost, at most 3.4 s"));
   const auto mysql = run_cli({"doctor", "-b", "mysql://u@127.0.0.1:1/d"}).out;
-  EXPECT_THAT(mysql, HasSubstr("one message; if that is lost, at most 2.5 s"));
+  EXPECT_THAT(mysql, HasSubstr("at most 2.5 s; the store sends no notifications"));
+  EXPECT_THAT(mysql, HasSubstr("a process looks every 100 ms, at no more than 250 mutexes per 100 "
+                               "ms (every 800 ms if it waits for 2000)"));
+  EXPECT_THAT(mysql, Not(HasSubstr("one message")));
   EXPECT_THAT(mysql, HasSubstr("at most 19.4 s after the owner crashes"));
   const auto zookeeper =
       run_cli(
@@ -195,6 +198,17 @@ TEST(CliDoctorWorstCases, AreThoseOfTheStore) {
           .out;
   EXPECT_THAT(zookeeper, HasSubstr("at most 12.3 s after the owner crashes"))
       << "session, tick, request";
+}
+
+TEST(CliDoctorWorstCases, TellProgramsHowOftenWaitersLookWhereThereAreNoNotifications) {
+  const auto looks = [](const std::string& url) {
+    const auto out = run_cli({"doctor", "--json", "-b", url}).out;
+    return objects(out, "worst_cases").at(0).at("looks");
+  };
+  const json rate{{"interval_ms", 100}, {"mutexes", 250}, {"per_ms", 100}};
+  EXPECT_EQ(looks("mysql://u@127.0.0.1:1/d"), rate);
+  EXPECT_EQ(looks("postgresql://127.0.0.1:1/d?listen=no"), rate);
+  EXPECT_TRUE(looks("postgresql://127.0.0.1:1/d").is_null());
 }
 
 // ---- what is wrong -----------------------------------------------------------------------------

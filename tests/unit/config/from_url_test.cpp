@@ -231,6 +231,14 @@ TEST(Configuration, KnowsTheWorstCasesOfItsStore) {
   EXPECT_EQ(worst_of("postgresql://h" + lease).hand_over_without_notice, 1'500ms);
   EXPECT_EQ(worst_of("postgresql://h" + lease + "&listen=no").hand_over_without_notice, 600ms);
 
+  const LookRate looks{.interval = 100ms, .mutexes = 250, .per = 100ms};
+  EXPECT_EQ(mysql.looks, looks);
+  EXPECT_EQ(worst_of("postgresql://h" + lease + "&listen=no").looks, looks);
+  for (const std::string url :
+       {"postgresql://h", "sqlite:a", "redis://h", "zookeeper://h", "memory:"}) {
+    EXPECT_EQ(worst_of(url + lease).looks, std::nullopt) << url << " has notifications";
+  }
+
   const auto zookeeper = worst_of("zookeeper://h" + lease);
   EXPECT_EQ(zookeeper.take_over, 6s + 2s + 500ms) << "session, a tick, one request";
   EXPECT_EQ(zookeeper.hand_over_without_notice, 6s + 500ms);

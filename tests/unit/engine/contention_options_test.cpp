@@ -13,6 +13,7 @@ namespace {
 using namespace std::chrono_literals;
 using testing::AllOf;
 using testing::HasSubstr;
+using testing::Not;
 
 std::string refusal(const std::function<void(ContentionOptions&)>& change) {
   ContentionOptions options;
@@ -126,6 +127,31 @@ TEST(ContentionOptions, AreDescribedWithTheWorstCasesOfTheStore) {
   EXPECT_THAT(describe(plan, worst),
               AllOf(HasSubstr("process dies: immediate, or at most 1234 ms if no notification"),
                     HasSubstr("owner hangs: at most 4321 ms")));
+}
+
+TEST(ContentionOptions, AreDescribedWithTheRateOfLooksWhereThereAreNoNotifications) {
+  const ContentionPlan plan{ContentionOptions{}};
+  WorstCases worst = worst_cases(plan);
+  EXPECT_THAT(describe(plan, worst), HasSubstr("hand-over: one message; if it is lost, at most"));
+  worst.hand_over_without_notice = 2'500ms;
+  worst.looks = LookRate{.interval = 100ms, .mutexes = 250, .per = 100ms};
+  EXPECT_THAT(describe(plan, worst),
+              AllOf(HasSubstr("hand-over: at most 2500 ms; no notifications: a process looks every "
+                              "100 ms, at no more than 250 mutexes per 100 ms (every 800 ms if it "
+                              "waits for 2000)\n"),
+                    Not(HasSubstr("message"))));
+}
+
+TEST(LookRate, LastsLongerForEachFurtherPart) {
+  const LookRate rate{.interval = 300ms, .mutexes = 250, .per = 100ms};
+  EXPECT_EQ(rate.interval_for(0), 300ms);
+  EXPECT_EQ(rate.interval_for(750), 300ms);
+  EXPECT_EQ(rate.interval_for(751), 400ms);
+  EXPECT_EQ(rate.interval_for(10'000), 4s);
+  const LookRate quick{.interval = 10ms, .mutexes = 250, .per = 100ms};
+  EXPECT_EQ(quick.interval_for(25), 10ms);
+  EXPECT_EQ(quick.interval_for(50), 20ms);
+  EXPECT_EQ(quick.interval_for(251), 200ms);
 }
 
 }  // namespace

@@ -298,5 +298,16 @@ TEST_F(SqlStoreTest, TheWorstCaseCountsWhatIsWatched) {
   EXPECT_EQ(with(300), 500ms) << "a round of two parts of 250";
 }
 
+TEST_F(SqlStoreTest, TheWorstCaseTellsHowOftenWaitersLookWhereThereAreNoHints) {
+  const ContentionPlan plan{ContentionOptions{}};
+  const auto with_pause = [&](std::chrono::microseconds pause) {
+    return make_sql_store(database, {}, {.poll_interval = 100ms, .pause_per_mutex = pause}, runtime)
+        ->worst_cases(plan)
+        .looks;
+  };
+  EXPECT_EQ(with_pause(0us), std::nullopt);
+  EXPECT_EQ(with_pause(1'000us), (LookRate{.interval = 100ms, .mutexes = 250, .per = 250ms}));
+}
+
 }  // namespace
 }  // namespace simba::sql
