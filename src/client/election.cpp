@@ -12,6 +12,7 @@
 #include "client/client_core.hpp"
 #include "simba/core/contender_id_generator.hpp"
 #include "simba/core/mutex_contender.hpp"
+#include "simba/core/ownership_signal.hpp"
 
 namespace simba {
 
@@ -38,13 +39,14 @@ class Election::Impl final : public MutexContender, public std::enable_shared_fr
 
   void stop() {
     if (fork_guard_.in_child()) return;
-    const std::lock_guard no_start{mutex_of_start_};
     {
+      const std::lock_guard no_start{mutex_of_start_};
       const std::lock_guard lock{mutex_of_life_};
       over_ = true;
       if (timer_) arm(never);
     }
-    service_->close();
+    // With no lock held: a callback that is waited for may call this, too.
+    stop_service();
   }
 
   void step_down(Loss why) {
@@ -123,6 +125,18 @@ class Election::Impl final : public MutexContender, public std::enable_shared_fr
   }
 
  private:
+  void stop_service() noexcept {
+    try {
+      if (!OwnershipSignal::any_firing_in_this_thread()) return service_->close();
+      // In a stop callback of our own signal it cannot wait for ours: one may wait for that one.
+      service_->stop();
+      if (service_->status() == ServiceStatus::initial) return;
+      runtime_->workers->execute([self = shared_from_this()] { self->service_->close(); });
+    } catch (...) {  // no thread to be had
+      service_->close();
+    }
+  }
+
   void give_up(const char* what) {
     runtime_->log->log(
         LogLevel::error,
@@ -197,7 +211,8 @@ class Election::Impl final : public MutexContender, public std::enable_shared_fr
   std::atomic<bool> barred_{false};
   std::atomic<LocalTime> failed_at_{LocalTime::min()};
 
-  // Taken first: no start comes after stop(). A callback within the start may stop it.
+  // Taken first, and never while anything is waited for: no start comes after stop(). A callback
+  // within the start may stop it.
   std::recursive_mutex mutex_of_start_;
 
   std::mutex mutex_of_life_;

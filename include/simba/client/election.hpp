@@ -69,8 +69,10 @@ std::ostream& operator<<(std::ostream& out, Health health);
 ///
 /// Threads: every function may be called from any thread, also inside the callbacks.
 /// Lifetime: owns the callbacks. None runs after `stop()` or the destructor has returned, except
-/// that one of them may itself stop or destroy the election, and that one which does not return
-/// within the drain limit of the store's options is no longer waited for. May outlive the client.
+/// that one of them may itself stop or destroy the election, that a stop callback of `lost()` may
+/// (the election then ends as soon as its callbacks have returned, since one of them may be waiting
+/// for that stop callback), and that one which does not return within the drain limit of the
+/// store's options is no longer waited for. May outlive the client.
 /// Errors: an object without an election (default-constructed, moved from) leads nothing, and its
 /// health is `out`.
 class [[nodiscard]] Election {

@@ -1,6 +1,7 @@
 // Locks of a client with real threads and real time.
 #include <atomic>
 #include <chrono>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <random>
@@ -12,10 +13,16 @@
 #include <gtest/gtest.h>
 
 #include "simba/config/configuration.hpp"
+#include "simba/engine/lease_service_factory.hpp"
+#include "simba/memory/memory_store.hpp"
 #include "simba/simba.hpp"
+#include "simba/testkit/capturing_logger.hpp"
+#include "simba/testkit/fault_store.hpp"
 #include "support/safety.hpp"
 #include "support/temporary_folder.hpp"
 #include "unit/core/forked.hpp"
+#include "unit/core/gate.hpp"
+#include "unit/core/own_threads.hpp"
 
 namespace simba {
 namespace {
@@ -95,6 +102,94 @@ TEST(ClientThreads, AForkedChildHoldsNothingIsToldSoAndReleasesNothing) {
   }));
   EXPECT_TRUE(lock.verify());
   EXPECT_TRUE(lock.unlock_confirmed());
+}
+
+class ClientElectionThreads : public ::testing::Test {
+ protected:
+  Client client(const std::shared_ptr<testkit::FaultStore>& store) {
+    ContentionOptions options;
+    options.ttl = 500ms;
+    options.transition = 1s;
+    options.drain_limit = 10s;  // only a test that fails takes so long
+    return Client{
+        std::make_shared<engine::LeaseServiceFactory>(store, make_runtime({.log = log_}), options)};
+  }
+
+  const std::shared_ptr<testkit::CapturingLogger> log_ =
+      std::make_shared<testkit::CapturingLogger>();
+  const std::shared_ptr<memory::MemoryStore> memory_ =
+      std::make_shared<memory::MemoryStore>(make_system_clock());
+  const std::shared_ptr<testkit::FaultStore> store_ =
+      std::make_shared<testkit::FaultStore>(memory_);
+};
+
+TEST_F(ClientElectionThreads, StopInItsCallbacksDoesNotWaitForAStopThatWaitsForThem) {
+  const Client client = this->client(store_);
+  Election election;
+  test::Gate elected;
+  std::atomic<bool> deposed{false};
+  election = client.elect("leader",
+                          {.on_elected =
+                               [&](const Leadership& me) {
+                                 elected.open();
+                                 test::Gate lost;
+                                 const std::stop_callback on_loss{me.lost(), [&] { lost.open(); }};
+                                 EXPECT_TRUE(lost.opens());
+                                 election.stop();
+                               },
+                           .on_deposed =
+                               [&](Loss) {
+                                 election.stop();
+                                 deposed = true;
+                               }});
+  ASSERT_TRUE(elected.opens());
+  election.stop();
+  EXPECT_TRUE(deposed) << "stop() on another thread waits for the callbacks";
+  EXPECT_EQ(log_->count(LogLevel::error), 0U) << log_->text();
+  EXPECT_TRUE(client.try_lock("leader")) << "released";
+}
+
+TEST_F(ClientElectionThreads, StopInTheLossSignalDoesNotWaitForACallbackThatWaitsForTheSignal) {
+  const Client client = this->client(store_);
+  Election election;
+  test::Gate elected;
+  test::Gate called;
+  test::Gate deposed;
+  election = client.elect("leader", {.on_elected =
+                                         [&](const Leadership& me) {
+                                           const std::stop_callback stops{me.lost(), [&] {
+                                                                            election.stop();
+                                                                            called.open();
+                                                                          }};
+                                           elected.open();
+                                           EXPECT_TRUE(called.opens());
+                                           // The end of `stops` waits until it has returned.
+                                         },
+                                     .on_deposed = [&](Loss) { deposed.open(); }});
+  ASSERT_TRUE(elected.opens());
+  store_->cut();
+  EXPECT_TRUE(deposed.opens());
+  election.stop();
+  EXPECT_EQ(log_->count(LogLevel::error), 0U) << log_->text();
+  store_->mend();
+  EXPECT_TRUE(client.try_lock("leader", {.wait = 30s}));
+}
+
+TEST_F(ClientElectionThreads, MayBeDestroyedInItsLossSignal) {
+  const Client client = this->client(store_);
+  std::optional<Election> election;
+  test::Gate elected;
+  test::Gate deposed;
+  std::optional<std::stop_callback<std::function<void()>>> ends;
+  election = client.elect("leader", {.on_elected = [&](const Leadership&) { elected.open(); },
+                                     .on_deposed = [&](Loss) { deposed.open(); }});
+  ASSERT_TRUE(elected.opens());
+  ends.emplace(election->lost(), [&] { election.reset(); });
+  store_->cut();
+  EXPECT_TRUE(deposed.opens());
+  store_->mend();
+  EXPECT_TRUE(client.try_lock("leader", {.wait = 30s}));
+  EXPECT_EQ(log_->count(LogLevel::error), 0U) << log_->text();
 }
 
 TEST(ClientThreads, NeitherTheConstructorNorACopyOpensAnything) {
