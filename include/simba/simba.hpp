@@ -6,6 +6,7 @@
 #include "simba/client/coroutine.hpp"   // IWYU pragma: export
 #include "simba/client/election.hpp"    // IWYU pragma: export
 #include "simba/client/fence.hpp"       // IWYU pragma: export
+#include "simba/client/health.hpp"      // IWYU pragma: export
 #include "simba/client/lock.hpp"        // IWYU pragma: export
 #include "simba/client/owner.hpp"       // IWYU pragma: export
 #include "simba/client/schedule.hpp"    // IWYU pragma: export

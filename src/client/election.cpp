@@ -1,15 +1,14 @@
 #include "simba/client/election.hpp"
 
-#include <atomic>
 #include <exception>
 #include <mutex>
-#include <ostream>
 #include <utility>
 #include <variant>
 
 #include <fmt/format.h>
 
 #include "client/client_core.hpp"
+#include "client/health_record.hpp"
 #include "simba/core/contender_id_generator.hpp"
 #include "simba/core/mutex_contender.hpp"
 #include "simba/core/ownership_signal.hpp"
@@ -64,15 +63,7 @@ class Election::Impl final : public MutexContender, public std::enable_shared_fr
     if (!over_ && resting_) arm(runtime_->clock->now() + rest_);
   }
 
-  Health health() const noexcept {
-    if (barred_) return Health::out;
-    const LocalTime failed_at = failed_at_.load();
-    if (failed_at == LocalTime::min() || service_->is_in_ttl()) return Health::well;
-    // What the store has said since then shows that it answers again.
-    const MutexOwner owner = service_->mutex_state().after();
-    const bool answered = !service_->is_owner() && owner.local_lease().acquired_at > failed_at;
-    return answered ? Health::well : Health::troubled;
-  }
+  Health health() const noexcept { return health_.health(*service_); }
 
   const MutexContendService& service() const noexcept { return *service_; }
   bool in_forked_child() const noexcept { return fork_guard_.in_child(); }
@@ -82,7 +73,7 @@ class Election::Impl final : public MutexContender, public std::enable_shared_fr
 
   void on_acquired(const MutexState& state) override {
     const auto self = shared_from_this();  // the callback may destroy the election
-    failed_at_ = LocalTime::min();
+    health_.note_acquired();
     const std::stop_token lost = service_->lost();
     if (options_.max_hold && !options_.max_hold->is_forever()) {
       const std::lock_guard lock{mutex_of_life_};
@@ -113,15 +104,11 @@ class Election::Impl final : public MutexContender, public std::enable_shared_fr
   }
 
   void on_event(const ContentionEvent& event) override {
-    if (const auto* lost = std::get_if<OwnershipLost>(&event)) {
-      const std::lock_guard lock{mutex_of_life_};
-      lost_because_ = detail::loss_of(lost->reason);
-      if (lost->reason == LossReason::duplicate_id) barred_ = true;
-      return;
-    }
-    const auto* failed = std::get_if<AcquireFailed>(&event);
-    if (failed != nullptr && failed->error.kind() == ErrorKind::duplicate_id) barred_ = true;
-    failed_at_ = runtime_->clock->now();
+    health_.note(event, runtime_->clock->now());
+    const auto* lost = std::get_if<OwnershipLost>(&event);
+    if (lost == nullptr) return;
+    const std::lock_guard lock{mutex_of_life_};
+    lost_because_ = detail::loss_of(lost->reason);
   }
 
  private:
@@ -208,8 +195,7 @@ class Election::Impl final : public MutexContender, public std::enable_shared_fr
   const std::chrono::nanoseconds rest_;
   const ForkGuard fork_guard_;
 
-  std::atomic<bool> barred_{false};
-  std::atomic<LocalTime> failed_at_{LocalTime::min()};
+  detail::HealthRecord health_;
 
   // Taken first, and never while anything is waited for: no start comes after stop(). A callback
   // within the start may stop it.
@@ -268,20 +254,6 @@ void Election::step_down() {
 void Election::stop() {
   if (impl_) impl_->stop();
 }
-
-std::string_view to_string(Health health) noexcept {
-  switch (health) {
-    case Health::well:
-      return "well";
-    case Health::troubled:
-      return "troubled";
-    case Health::out:
-      return "out";
-  }
-  return "unknown";
-}
-
-std::ostream& operator<<(std::ostream& out, Health health) { return out << to_string(health); }
 
 Election Client::elect(std::string name, ElectionOptions options) const {
   if (options.max_hold && options.max_hold->nanoseconds() <= std::chrono::nanoseconds::zero()) {

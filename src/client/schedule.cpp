@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "client/client_core.hpp"
+#include "client/health_record.hpp"
 #include "simba/schedule/scheduler.hpp"
 
 namespace simba {
@@ -17,11 +18,16 @@ ScheduleConfig after_pauses_of(Span pause) {
 }
 
 Schedule::Schedule() noexcept = default;
-Schedule::Schedule(std::unique_ptr<Scheduler> scheduler) noexcept
-    : scheduler_{std::move(scheduler)} {}
+Schedule::Schedule(std::unique_ptr<Scheduler> scheduler,
+                   std::shared_ptr<const detail::HealthRecord> health) noexcept
+    : health_{std::move(health)}, scheduler_{std::move(scheduler)} {}
 Schedule::~Schedule() = default;
 Schedule::Schedule(Schedule&& other) noexcept = default;
 Schedule& Schedule::operator=(Schedule&& other) noexcept = default;
+
+Health Schedule::health() const noexcept {
+  return scheduler_ ? health_->health(scheduler_->contend_service()) : Health::out;
+}
 
 bool Schedule::is_leader() const noexcept { return scheduler_ && scheduler_->is_leader(); }
 
@@ -33,20 +39,27 @@ Schedule Client::schedule(std::string name, const ScheduleConfig& when, Work wor
                           ScheduleOptions options) const {
   if (!work) throw InvalidArgumentError{"a schedule needs work (got an empty function)"};
   const auto token = std::make_shared<std::atomic<FencingToken>>(0);
+  const auto health = std::make_shared<detail::HealthRecord>();
+  const auto factory = core_->factory();
   auto scheduler = std::make_unique<Scheduler>(
-      std::move(name), *core_->factory(), when,
+      std::move(name), *factory, when,
       [work = std::move(work), token](std::stop_token stop) {
         work(Run{token->load(), std::move(stop)});
       },
       SchedulerOptions{
           .contender_id = std::move(options.id),
           .executor = core_->executor(),
-          .on_state = [token](const MutexContendService& service, const MutexState& state) {
-            if (!state.is_acquired(service.contender_id())) return;
-            *token = state.after().fencing_token();
-          }});
+          .on_state =
+              [token, health](const MutexContendService& service, const MutexState& state) {
+                if (!state.is_acquired(service.contender_id())) return;
+                *token = state.after().fencing_token();
+                health->note_acquired();
+              },
+          .on_event = [health, clock = factory->runtime()->clock](
+                          const MutexContendService&,
+                          const ContentionEvent& event) { health->note(event, clock->now()); }});
   scheduler->start();
-  return Schedule{std::move(scheduler)};
+  return Schedule{std::move(scheduler), health};
 }
 
 }  // namespace simba

@@ -1,14 +1,13 @@
 #pragma once
 
 #include <functional>
-#include <iosfwd>
 #include <memory>
 #include <optional>
 #include <stop_token>
 #include <string>
-#include <string_view>
 #include <utility>
 
+#include "simba/client/health.hpp"
 #include "simba/client/lock.hpp"
 #include "simba/client/span.hpp"
 #include "simba/core/time.hpp"
@@ -51,17 +50,6 @@ struct ElectionOptions {
   /// The contender id; see also `id_with_endpoint`. Empty: a globally unique one.
   std::string id{};
 };
-
-/// The condition of an election, for health probes.
-enum class Health {
-  well,      ///< no trouble that it knows of
-  troubled,  ///< requests to the store fail; it goes on trying
-  out,       ///< it does not contend: another process uses its id
-};
-
-/// E.g. "troubled".
-std::string_view to_string(Health health) noexcept;
-std::ostream& operator<<(std::ostream& out, Health health);
 
 /// Takes part in an election until this is stopped or destroyed. Move-only.
 ///

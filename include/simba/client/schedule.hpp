@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "simba/client/health.hpp"
 #include "simba/client/span.hpp"
 #include "simba/core/time.hpp"
 #include "simba/schedule/schedule_config.hpp"
@@ -13,6 +14,10 @@
 namespace simba {
 
 class Scheduler;
+
+namespace detail {
+class HealthRecord;
+}  // namespace detail
 
 /// A run every `period`, the first one at once. Periods that pass while a run is still busy are
 /// skipped. Throws InvalidArgumentError if `period` is not positive.
@@ -65,6 +70,9 @@ class [[nodiscard]] Schedule {
   /// True while this process is the one that does the work.
   [[nodiscard]] bool is_leader() const noexcept;
 
+  /// `out` also without a schedule (default-constructed, moved from).
+  [[nodiscard]] Health health() const noexcept;
+
   /// Ends the schedule; waits for a run that is under way, up to the drain limit, and for the
   /// store. May be called any number of times.
   void stop();
@@ -72,8 +80,10 @@ class [[nodiscard]] Schedule {
  private:
   friend class Client;
 
-  explicit Schedule(std::unique_ptr<Scheduler> scheduler) noexcept;
+  Schedule(std::unique_ptr<Scheduler> scheduler,
+           std::shared_ptr<const detail::HealthRecord> health) noexcept;
 
+  std::shared_ptr<const detail::HealthRecord> health_;
   std::unique_ptr<Scheduler> scheduler_;
 };
 

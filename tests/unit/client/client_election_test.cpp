@@ -240,6 +240,24 @@ TEST_F(ClientElection, AScheduleRunsOnTheLeaderAlone) {
   EXPECT_GT(runs.back(), runs.front());
 }
 
+TEST_F(ClientElection, AScheduleTellsItsHealth) {
+  const auto work = [](const simba::Run&) {};
+  EXPECT_EQ(Schedule{}.health(), Health::out);
+  const Schedule one = client_.schedule("cleanup", every(30s), work, {.id = "twin"});
+  world_.run_ready();
+  EXPECT_EQ(one.health(), Health::well);
+  store_->cut();
+  world_.advance(11s);
+  EXPECT_EQ(one.health(), Health::troubled);
+  store_->mend();
+  world_.advance(10s);
+  EXPECT_EQ(one.health(), Health::well);
+  const Schedule two = other_.schedule("cleanup", every(30s), work, {.id = "twin"});
+  world_.advance(30s);
+  EXPECT_EQ(one.health(), Health::out);
+  EXPECT_EQ(two.health(), Health::well);
+}
+
 TEST_F(ClientElection, AScheduleMayPauseBetweenRuns) {
   int runs = 0;
   const Schedule one =
