@@ -173,6 +173,7 @@ class Election::Impl final : public MutexContender, public std::enable_shared_fr
       const std::lock_guard lock{mutex_of_life_};
       if (over_ || !resting_) return;
       resting_ = false;
+      if (health_.is_out()) return;  // noticed while it stepped down
     }
     try {
       service_->start();

@@ -182,6 +182,24 @@ TEST_F(ClientElection, ACallbackMayDestroyItsElection) {
   EXPECT_TRUE(other_.try_lock("leader"));
 }
 
+TEST_F(ClientElection, StaysOutIfItsIdIsFoundToBeUsedTwiceWhileItStepsDown) {
+  Election twin;
+  ElectionOptions options = recorded("one");
+  options.on_deposed = [&](Loss) {
+    ElectionOptions same = recorded("twin");
+    same.id = "one";
+    twin = other_.elect("leader", std::move(same));
+    world_.advance(30s);  // the lease is renewed meanwhile, or would be
+  };
+  Election one = client_.elect("leader", std::move(options));
+  world_.run_ready();
+  one.step_down();
+  EXPECT_EQ(one.health(), Health::out);
+  world_.advance(2min);
+  EXPECT_TRUE(twin.is_leader());
+  EXPECT_THAT(story_, ElementsAre("one leads", "twin leads"));
+}
+
 TEST_F(ClientElection, MaxHoldEndsALeadership) {
   ElectionOptions options = recorded("one");
   options.max_hold = 1min;
