@@ -24,14 +24,18 @@ namespace {
 using std::chrono::milliseconds;
 
 /// Empty, and the test is skipped, if the factories of the store are none of the engine's.
-std::optional<Client> client_of(const Contract& contract) {
+std::optional<Client> client_of(const Contract& contract, const ContentionOptions& lease) {
   try {
-    return Client{std::shared_ptr<MutexServiceFactory>{contract.factory()}};
+    return Client{std::shared_ptr<MutexServiceFactory>{contract.factory(lease)}};
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::unsupported) throw;
     [] { GTEST_SKIP() << "clients need an engine::LeaseServiceFactory"; }();
     return std::nullopt;
   }
+}
+
+std::optional<Client> client_of(const Contract& contract) {
+  return client_of(contract, contract.calm_lease());
 }
 
 /// A coroutine that begins at once and frees itself.
@@ -154,6 +158,36 @@ void a_leader_of_a_client_is_found_by_its_endpoint(Contract& contract) {
   EXPECT_TRUE(another->lock(mutex, {.wait = contract.patience()}).held());
 }
 
+void a_client_whose_id_another_uses_throws(Contract& contract) {
+  const std::string mutex = contract.fresh_name();
+  const auto one = client_of(contract, contract.short_lease());
+  const auto another = client_of(contract, contract.short_lease());
+  if (!one || !another) return;
+  std::optional<Lock> first = one->lock(mutex, {.wait = contract.patience(), .id = "twin"});
+  std::optional<Lock> second;
+  const auto kind_of_lock = [&](const Client& client,
+                                std::optional<Lock>& into) -> std::optional<ErrorKind> {
+    try {
+      into = client.lock(mutex, {.wait = contract.patience(), .id = "twin"});
+      return std::nullopt;
+    } catch (const Error& error) {
+      return error.kind();
+    }
+  };
+  if (const auto told = kind_of_lock(*another, second)) {
+    // A store that knows that the first one is alive.
+    EXPECT_EQ(*told, ErrorKind::duplicate_id);
+    EXPECT_TRUE(first->held());
+    EXPECT_EQ(kind_of_lock(*another, second), ErrorKind::duplicate_id);
+    return;
+  }
+  EXPECT_TRUE(contract.eventually([&] { return !first->held(); }));
+  EXPECT_EQ(first->loss(), Loss::duplicate_id);
+  first.reset();
+  EXPECT_EQ(kind_of_lock(*one, first), ErrorKind::duplicate_id);
+  EXPECT_TRUE(second->held());
+}
+
 }  // namespace
 
 ContractCases client_cases() {
@@ -167,6 +201,9 @@ ContractCases client_cases() {
       {"ManyLocksAreTakenAndGivenBackWithoutBlocking",
        many_locks_are_taken_and_given_back_without_blocking},
       {"ALeaderOfAClientIsFoundByItsEndpoint", a_leader_of_a_client_is_found_by_its_endpoint},
+      {"AClientWhoseIdAnotherUsesThrows",
+       a_client_whose_id_another_uses_throws,
+       {Capability::duplicate_ids}},
   };
 }
 

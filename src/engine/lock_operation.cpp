@@ -15,6 +15,9 @@ namespace {
 
 using Outcome = LockAnswer::Outcome;
 
+// So many are remembered; more are a program that makes up ids which others have.
+constexpr std::size_t most_barred = 256;
+
 bool is_duplicate(const ContentionEvent& event) {
   const auto* failed = std::get_if<AcquireFailed>(&event);
   const auto* lost = std::get_if<OwnershipLost>(&event);
@@ -43,6 +46,11 @@ std::shared_ptr<LockOperation> LockOperations::make(LockRequest request) {
   check_name("mutex name", request.mutex, limits.mutex);
   check_name("contender id", request.contender_id, limits.contender_id);
   parts_.store->check_names(request.mutex, request.contender_id);
+  if (is_barred(request)) {
+    throw Error{ErrorKind::duplicate_id,
+                "mutex [" + request.mutex + "], contender [" + request.contender_id +
+                    "]: " + duplicate_id_error(request.contender_id).what()};
+  }
   return std::make_shared<LockOperation>(shared_from_this(), std::move(request));
 }
 
@@ -87,6 +95,18 @@ LeaseParts LockOperations::parts() const {
   const std::lock_guard lock{mutex_};
   parts.attachment = attachment_;
   return parts;
+}
+
+void LockOperations::bar(const std::string& mutex, const std::string& contender_id) {
+  const std::lock_guard lock{mutex_};
+  barred_.emplace_back(mutex, contender_id);
+  if (barred_.size() > most_barred) barred_.pop_front();
+}
+
+bool LockOperations::is_barred(const LockRequest& request) const {
+  const std::lock_guard lock{mutex_};
+  return std::find(barred_.begin(), barred_.end(),
+                   std::pair{request.mutex, request.contender_id}) != barred_.end();
 }
 
 void LockOperations::enter(const std::shared_ptr<LockOperation>& operation) {
@@ -376,6 +396,7 @@ void LockOperation::notify_owner(const MutexState& state) {
 }
 
 void LockOperation::on_event(const ContentionEvent& event) {
+  if (is_duplicate(event)) all_->bar(request_.mutex, request_.contender_id);
   const auto* failed = std::get_if<AcquireFailed>(&event);
   if (failed == nullptr) return;
   {

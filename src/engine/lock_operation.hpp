@@ -4,6 +4,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -11,6 +12,7 @@
 #include <stop_token>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "engine/attachment.hpp"
@@ -63,8 +65,9 @@ class LockOperations : public std::enable_shared_from_this<LockOperations> {
   /// `executor` runs what `dispatch` is given; empty: `Runtime::callbacks`.
   explicit LockOperations(LeaseParts parts, std::shared_ptr<Executor> executor = {});
 
-  /// Throws InvalidArgumentError if the store does not accept the names, and IllegalStateError if
-  /// closed.
+  /// Throws InvalidArgumentError if the store does not accept the names, IllegalStateError if
+  /// closed, and Error (duplicate_id) if it was found that another process uses the contender id
+  /// for the mutex: to go on would be to take turns with it.
   std::shared_ptr<LockOperation> make(LockRequest request);
 
   /// Ends every wait with an error and makes no more. What is being given back is waited for, up
@@ -83,6 +86,8 @@ class LockOperations : public std::enable_shared_from_this<LockOperations> {
  private:
   friend class LockOperation;
 
+  void bar(const std::string& mutex, const std::string& contender_id);
+  bool is_barred(const LockRequest& request) const;
   void enter(const std::shared_ptr<LockOperation>& operation);
   void enter_again(const std::shared_ptr<LockOperation>& operation) noexcept;
   void leave(const LockOperation& operation) noexcept;
@@ -99,6 +104,7 @@ class LockOperations : public std::enable_shared_from_this<LockOperations> {
   // guarded by mutex_
   std::shared_ptr<Attachment> attachment_;  // empty: closed
   std::unordered_map<const LockOperation*, std::weak_ptr<LockOperation>> open_;
+  std::deque<std::pair<std::string, std::string>> barred_;  // mutexes and ids, the newest last
 };
 
 /// One lock, from the request to its end: a contender over a `LeaseContention` of its own, with no

@@ -58,6 +58,31 @@ class ClientLock : public ::testing::Test {
   const Client other_{make_factory()};
 };
 
+TEST_F(ClientLock, TheOneThatHasLostItToItsOwnIdStaysOut) {
+  Lock lost = client_->lock("order", {.id = "host"});
+  const Lock taken = other_.lock("order", {.id = "host"});
+  world_.advance(20s);
+  EXPECT_EQ(lost.loss(), Loss::duplicate_id);
+  lost.unlock();
+  const auto kind_of = [&](const auto& lock) -> std::optional<ErrorKind> {
+    try {
+      lock();
+      return std::nullopt;
+    } catch (const Error& error) {
+      EXPECT_THAT(error.what(), HasSubstr("mutex [order], contender [host]: "));
+      return error.kind();
+    }
+  };
+  EXPECT_EQ(kind_of([&] { static_cast<void>(client_->lock("order", {.wait = 1s, .id = "host"})); }),
+            ErrorKind::duplicate_id);
+  EXPECT_EQ(kind_of([&] { static_cast<void>(client_->try_lock("order", {.id = "host"})); }),
+            ErrorKind::duplicate_id);
+  EXPECT_FALSE(client_->try_lock("order", {.id = "another"}));
+  EXPECT_TRUE(client_->try_lock("stock", {.id = "host"}));
+  world_.advance(1min);
+  EXPECT_TRUE(taken.held());
+}
+
 TEST_F(ClientLock, IsHeldUntilItsScopeEnds) {
   FencingToken first = 0;
   std::stop_token lost;
