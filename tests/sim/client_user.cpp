@@ -271,13 +271,15 @@ void ClientUser::work() {
   const std::size_t steps = 1 + world().below(4);
   for (std::size_t i = 0; i < steps && !around_.host.ending; ++i) {
     if (lock_.held()) use_resource(token);
-    around_.host.sleep(world().between(1ms, around_.mood.work_most));
+    around_.host.sleep(world().between(1ms, around_.mood.work_most), lost);
     check_max_hold();
     if (lost.stop_requested()) break;
   }
   // Nobody else may have it as long as the lock is there, within the drain limit.
-  if (lock_.loss() == Loss::max_hold && world().chance(700)) {
+  if (lock_.loss() == Loss::max_hold && around_.mood.slow_most > 0ns && world().chance(700)) {
+    party_.in_callback = true;
     around_.host.sleep(world().between(1ms, around_.checker.stop_bound() * 3 / 2));
+    party_.in_callback = false;
   }
 }
 
