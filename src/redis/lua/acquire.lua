@@ -7,25 +7,28 @@ local id, ttl, transition, inbox, secret, instance, takes_over = unpack(ARGV)
 local owner = redis.call('GET', lock)
 local last = last_acquisition()
 
--- Those that came first and are gone, a few at a time: so the line does not grow for ever where
+-- Those that came first and are gone, some at a time: so the line does not grow for ever where
 -- waiters come and die and nobody releases.
 local function drop_the_dead()
-  for _ = 1, 4 do
-    local first, since = unpack(redis.call('ZRANGE', line, 0, 0, 'WITHSCORES'))
-    if not first or first == id then
-      return
-    end
-    local waiter = redis.call('HGET', waiters, first)
-    local its_inbox = waiter and string.match(waiter, '^%S*')
+  local function waits(who, waiter, since)
     if not waiter then  -- of the JVM library
-      if redis.call('ZSCORE', queue, first) then
-        return
+      return redis.call('ZSCORE', queue, who)
+    end
+    return is_settling(inbox_of(waiter), since) or hears(inbox_of(waiter), last)
+  end
+  for _, count in ipairs({ 1, 100 }) do
+    local names, known, since = waiters_at(0, count)
+    local gone = {}
+    for i, who in ipairs(names) do
+      if who == id or waits(who, known[i], since[i]) then
+        break
       end
-    elseif is_settling(its_inbox, since) or
-        (its_inbox ~= last.dead and is_heard(its_inbox)) then
+      gone[#gone + 1] = who
+    end
+    leave(gone)
+    if #gone < count then
       return
     end
-    leave(first)
   end
 end
 
@@ -44,7 +47,7 @@ end
 
 if owner == id or (not owner and not is_reserved()) then
   if is_queue_there() then
-    leave(id)
+    leave({ id })
   end
   if not owner and last.granted and last.granted ~= inbox then  -- nobody has taken it up
     redis.call('HSET', fence, 'dead', last.granted)
@@ -64,12 +67,14 @@ if whole and answer[3] > whole then
 end
 if last.dead == inbox then
   redis.call('HDEL', fence, 'dead')
+  last.dead = nil
 end
 drop_the_dead()
 redis.call('ZADD', line, 'NX', string.format('%.0f', now), id)
 redis.call('HSET', waiters, id, table.concat({ inbox, secret, ttl, transition, instance }, ' '))
 -- One of the JVM library's owns it, or is about to.
 if not owner or last.owner ~= owner then
+  others_in_queue(last, id)
   redis.call('ZADD', queue, 'NX', score_of(redis.call('ZSCORE', line, id)), id)
 end
 if owner and last.owner ~= owner then

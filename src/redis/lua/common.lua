@@ -112,11 +112,65 @@ local function is_settling(inbox, since)
   return inbox == '-' and now - since < 5000000
 end
 
+-- Whether someone hears of a grant there, and takes it up as far as is known. Asked once for each.
+local inboxes = {}
+local function hears(inbox, last)
+  if inboxes[inbox] == nil then
+    inboxes[inbox] = inbox ~= last.dead and is_heard(inbox)
+  end
+  return inboxes[inbox]
+end
+
+local function inbox_of(waiter)
+  return string.match(waiter, '^%S*')
+end
+
+-- How many waiters are looked at, at most, so that a line of dead does not hold up the server.
+local most_looked_at = 1000
+
+-- Some of the line: names, what is known of each (of the JVM library's: false), since when it waits.
+local function waiters_at(place, count)
+  local found = redis.call('ZRANGE', line, place, place + count - 1, 'WITHSCORES')
+  local names, since = {}, {}
+  for i = 1, #found, 2 do
+    names[#names + 1], since[#since + 1] = found[i], tonumber(found[i + 1])
+  end
+  return names, #names > 0 and redis.call('HMGET', waiters, unpack(names)), since
+end
+
 -- Takes these out of the queue.
-local function leave(...)
-  redis.call('ZREM', queue, ...)
-  redis.call('ZREM', line, ...)
-  redis.call('HDEL', waiters, ...)
+local function leave(names)
+  if #names > 0 then
+    redis.call('ZREM', queue, unpack(names))
+    redis.call('ZREM', line, unpack(names))
+    redis.call('HDEL', waiters, unpack(names))
+  end
+end
+
+-- The first of the JVM library's queue: those that are not ours, and the second in which each came.
+-- A release of that library would be lost on those of ours that hear nothing: they leave this queue,
+-- but keep their place in the line. `asking` does not, which may be about to listen.
+local function others_in_queue(last, asking)
+  local found = redis.call('ZRANGE', queue, 0, 99, 'WITHSCORES')
+  local others, seconds, ours, deaf = {}, {}, {}, {}
+  for i = 1, #found, 2 do
+    local who, second = found[i], tonumber(found[i + 1])
+    if second == math.floor(second) then
+      others[#others + 1], seconds[#seconds + 1] = who, second
+    elseif who ~= asking then
+      ours[#ours + 1] = who
+    end
+  end
+  local known = #ours > 0 and redis.call('HMGET', waiters, unpack(ours))
+  for i, who in ipairs(ours) do
+    if not known[i] or not hears(inbox_of(known[i]), last) then
+      deaf[#deaf + 1] = who
+    end
+  end
+  if #deaf > 0 then
+    redis.call('ZREM', queue, unpack(deaf))
+  end
+  return others, seconds
 end
 
 local function is_queue_there()

@@ -11,23 +11,11 @@
 local id, token, releases, servers = unpack(ARGV)
 local last = last_acquisition()
 
--- How many waiters are looked at, at most, so that a line of dead does not hold up the server.
-local most_looked_at = 1000
-
-local inboxes = {}
-
-local function hears(inbox)
-  if inboxes[inbox] == nil then
-    inboxes[inbox] = inbox ~= last.dead and is_heard(inbox)
-  end
-  return inboxes[inbox]
-end
-
 -- What makes a waiter the owner; nil where it would not hear of it.
 local function grant(who, waiter)
   local inbox, secret, ttl, transition, instance =
     string.match(waiter, '^(%S+) (%d+) (%d+) (%d+) (%d+)$')
-  if not inbox or not hears(inbox) then
+  if not inbox or not hears(inbox, last) then
     return nil
   end
   return function()
@@ -40,38 +28,20 @@ local function grant(who, waiter)
   end
 end
 
--- Some of the line: names, what is known of each (of the JVM library's: false), since when it waits.
-local function waiters_at(place, count)
-  local found = redis.call('ZRANGE', line, place, place + count - 1, 'WITHSCORES')
-  local names, since = {}, {}
-  for i = 1, #found, 2 do
-    names[#names + 1], since[#since + 1] = found[i], tonumber(found[i + 1])
-  end
-  return names, #names > 0 and redis.call('HMGET', waiters, unpack(names)), since
-end
-
 -- Gives the JVM library's their place in the line. They know the second in which they came; who is
 -- seen within it came just now.
 local function line_up_others()
-  local found = redis.call('ZRANGE', queue, 0, 15, 'WITHSCORES')
-  local others, gone = {}, {}
-  for i = 1, #found, 2 do
-    local who, second = found[i], tonumber(found[i + 1])
-    if second == math.floor(second) then
-      others[#others + 1] = string.format('%.0f', math.min(now, second * 1000000 + 999999))
-      others[#others + 1] = who
-    elseif redis.call('HGET', waiters, who) == false then
-      gone[#gone + 1] = who
-    end
+  local others, seconds = others_in_queue(last, id)
+  local places = {}
+  for i, who in ipairs(others) do
+    places[#places + 1] = string.format('%.0f', math.min(now, seconds[i] * 1000000 + 999999))
+    places[#places + 1] = who
   end
-  if #others > 0 then
-    redis.call('ZADD', line, 'NX', unpack(others))
+  if #places > 0 then
+    redis.call('ZADD', line, 'NX', unpack(places))
     if redis.call('PTTL', line) < 0 then
       redis.call('PEXPIRE', line, 60000)
     end
-  end
-  if #gone > 0 then
-    redis.call('ZREM', queue, unpack(gone))
   end
 end
 
@@ -87,11 +57,9 @@ local function reserve()
   local names, known, since = waiters_at(0, 100)
   local scores, behind = {}, ''
   for i, who in ipairs(names) do
-    if known[i] then
+    if known[i] and hears(inbox_of(known[i]), last) then
       scores[#scores + 1], scores[#scores + 2] = score_of(since[i]), who
-      if behind == '' and hears(string.match(known[i], '^%S*')) then
-        behind = who
-      end
+      behind = behind == '' and who or behind
     end
   end
   if #scores > 0 then
@@ -117,7 +85,7 @@ local function pass_on()
     end
     local gone, told, make_it_owner = {}, false, nil
     for i, who in ipairs(names) do
-      if known[i] and is_settling(string.match(known[i], '^%S*'), since[i]) then
+      if known[i] and is_settling(inbox_of(known[i]), since[i]) then
         place = place + 1
       else
         gone[#gone + 1] = who
@@ -132,9 +100,7 @@ local function pass_on()
       end
     end
     -- First, since it may be refused: a mutex that has been granted is not given up any more.
-    if #gone > 0 then
-      leave(unpack(gone))
-    end
+    leave(gone)
     if make_it_owner then
       return make_it_owner()
     end
@@ -150,7 +116,7 @@ local mine = owner == id and token ~= '0' and (last.owner ~= id or last.token ==
 
 if not mine then
   if is_queue_there() then
-    leave(id)
+    leave({ id })
   end
   return owner and held_by(owner, last) or free()
 end

@@ -165,6 +165,17 @@ class RedisBesideJvm : public RedisJvm {
     return acquired;
   }
 
+  /// So many of ours have died while they waited for one of the JVM library's.
+  void leave_dead(int count) {
+    console.ask(
+        {"EVAL",
+         "for i = 1, tonumber(ARGV[1]) do redis.call('ZADD', KEYS[1], i - 0.5, 'dead' .. i) "
+         "redis.call('ZADD', KEYS[2], i * 1000000, 'dead' .. i) redis.call('HSET', KEYS[3], "
+         "'dead' .. i, 'simba:inbox:dead' .. i % 3 .. ' 1 10000 6000 5') end",
+         "3", queue_key(mutex), line_key(mutex), owner_key(mutex) + ":waiters",
+         std::to_string(count)});
+  }
+
   static bool is_ready(const std::future<LocalTime>& acquired, std::chrono::milliseconds limit) {
     return acquired.wait_for(scaled(limit)) == std::future_status::ready;
   }
@@ -301,6 +312,51 @@ TEST_F(RedisBesideJvm, OneThatDiedWaitingIsPassedOverAtOnce) {
   two.close();
   EXPECT_FALSE(is_waiting("0-jvm"));
   EXPECT_EQ(owner(), "nil");
+}
+
+TEST_F(RedisBesideJvm, ItsReleaseIsNotLostOnOursThatDiedWaiting) {
+  SimbaLocker ours{mutex, *factory};
+  JvmContender jvm{location, mutex, "jvm"};
+  jvm.start();
+  ASSERT_NE(jvm.said("acquired"), "");
+  leave_dead(40);
+  const auto acquired = let_wait(ours);
+
+  jvm.release();
+
+  EXPECT_TRUE(is_ready(acquired, promptly)) << "told one that is dead";
+  EXPECT_EQ(console.value({"ZCARD", queue_key(mutex)}), "0");
+}
+
+TEST_F(RedisBesideJvm, ItsReleaseIsNotLostOnOursThatDiedBeforeOurLineExpired) {
+  SimbaLocker ours{mutex, *factory};
+  JvmContender jvm{location, mutex, "jvm"};
+  jvm.start();
+  ASSERT_NE(jvm.said("acquired"), "");
+  leave_dead(40);
+  console.ask({"DEL", line_key(mutex), owner_key(mutex) + ":waiters"});
+  const auto acquired = let_wait(ours);
+
+  jvm.release();
+
+  EXPECT_TRUE(is_ready(acquired, promptly)) << "told one that is dead";
+  EXPECT_EQ(console.value({"ZCARD", queue_key(mutex)}), "0");
+}
+
+TEST_F(RedisBesideJvm, ThousandsOfOursThatDiedWaitingDoNotHoldUpTheServerWhenOneComes) {
+  SimbaLocker ours{mutex, *factory};
+  JvmContender jvm{location, mutex, "jvm"};
+  jvm.start();
+  ASSERT_NE(jvm.said("acquired"), "");
+  leave_dead(10'000);
+
+  EXPECT_FALSE(ours.try_acquire());
+
+  for (const auto& key : {queue_key(mutex), line_key(mutex)}) {
+    const int left = std::stoi(console.value({"ZCARD", key}));
+    EXPECT_LT(left, 10'000) << key;
+    EXPECT_GE(left, 9'000) << "were all looked at in one go, in " << key;
+  }
 }
 
 TEST_F(RedisBesideJvm, ItsQueueDoesNotExpireWhileItWaits) {

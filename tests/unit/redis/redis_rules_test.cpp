@@ -7,8 +7,10 @@
 #include <memory>
 #include <string>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "unit/redis/rules/jvm_like.hpp"
 #include "unit/redis/rules/network.hpp"
 #include "unit/redis/rules/play.hpp"
 #include "unit/redis/rules/process.hpp"
@@ -43,6 +45,15 @@ class RedisRulesInCalm : public CalmWorld {
     auto process = std::make_shared<RedisProcess>(world, network, name, 0,
                                                   Subscriptions::Grants::count, Mutation::none);
     process->add("m", name, AfterLoss::contend_again);
+    return process;
+  }
+
+  /// One that waits with several contenders, once `start` has been called for each.
+  std::shared_ptr<Process> make_crowd(const std::string& name, int contenders) {
+    auto process = make(name);
+    for (int i = 1; i < contenders; ++i) {
+      process->add("m", fmt::format("{}.{}", name, i), AfterLoss::contend_again);
+    }
     return process;
   }
 
@@ -95,6 +106,32 @@ TEST_F(RedisRulesInCalm, AClockThatWasSetBackMakesTheLeaseOfADeadOwnerAtMostAWho
   EXPECT_TRUE(service_of(*b).is_owner() || service_of(*c).is_owner()) << world.story();
 }
 
+TEST_F(RedisRulesInCalm, AReleaseOfTheJvmLibraryIsNotLostOnOursThatDiedWaiting) {
+  const auto jvm = std::make_shared<JvmLike>(world, network, "jvm", "m");
+  stop(*b);
+  stop(*c);
+  jvm->start();
+  go_on(50ms);
+  stop(*a);
+  go_on(50ms);
+  ASSERT_TRUE(jvm->is_owner()) << world.story();
+  const auto crowd = make_crowd("x", 30);
+  for (auto& member : crowd->members()) crowd->start(member);
+  go_on(50ms);
+  crowd->actor().freeze();
+  network.crash(crowd->host(), true);
+  start(*b);
+  go_on(50ms);
+
+  jvm->stop();
+  go_on(10ms);
+  EXPECT_TRUE(service_of(*b).is_owner()) << world.story();
+
+  crowd->actor().thaw();
+  for (auto& member : crowd->members()) crowd->stop(member);
+  go_on(5s);
+}
+
 // That broken rules are found need not be shown twice: a sanitizer makes it too slow.
 #if !defined(__SANITIZE_THREAD__) && !defined(__SANITIZE_ADDRESS__)
 
@@ -107,6 +144,8 @@ constexpr std::array broken_redis_rules{
     Broken{Mutation::release_ignores_token, Harm::safety, "release_ignores_token"},
     Broken{Mutation::guard_ignores_owner, Harm::safety, "guard_ignores_owner"},
     Broken{Mutation::everyone_is_heard, Harm::liveness, "everyone_is_heard"},
+    Broken{Mutation::the_dead_stay_in_the_jvm_queue, Harm::liveness,
+           "the_dead_stay_in_the_jvm_queue"},
     Broken{Mutation::changes_go_unnoticed, Harm::liveness, "changes_go_unnoticed"},
     Broken{Mutation::no_look_after_subscribing, Harm::liveness, "no_look_after_subscribing"},
 };

@@ -49,6 +49,7 @@ class Director final : public simba::rules::Director {
   void disturb(Process& process);
   void disturb_server();
   void crash_a_waiter();
+  void crash_beside(const Process& process);
   void watch_duel();
 
   Stage& stage_;
@@ -121,8 +122,23 @@ void Director::crash_a_waiter() {
   crash(process, true);
 }
 
+/// Another process waits, dies, and is not replaced. Our line may expire since nobody renews it:
+/// the queue of the JVM library does not.
+void Director::crash_beside(const Process& process) {
+  Process* other = &someone();
+  while (other == &process) other = &someone();
+  other->start(other->members().front());
+  go_on(prompt);
+  if (world_.chance(500)) stage_.expire_line();
+  crash(*other, true);
+  Process& next = *stage_.processes.back();
+  for (auto& member : next.members()) next.stop(member);
+  go_on(prompt);
+}
+
 /// One of ours and a JVM contender pass the mutex to each other, just when the other begins to
-/// wait. Nobody else is there: a JVM contender wakes only one, be it one that stops just then.
+/// wait. Nobody else is there: a JVM contender wakes only one, be it one that stops just then. But
+/// others of ours have died while they waited, before the one that is left came.
 void Director::watch_duel() {
   Process& process = someone();
   auto& ours = process.members().front();
@@ -136,6 +152,7 @@ void Director::watch_duel() {
   go_on(20ms);
   const auto soon = [&] { go_on(world_.between(0ms, 3ms)); };
   for (int i = 0; i < 30 && !stage_.failed(); ++i) {
+    if (i % 10 == 5) crash_beside(process);
     if (ours.running_since == never) process.start(ours);
     if (i > 0) soon();
     stage_.tidy();

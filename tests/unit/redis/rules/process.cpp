@@ -126,6 +126,9 @@ std::string mutated(Mutation mutation, Script script, const std::string& text) {
     return replaced(text, "return inbox ~= '-' and redis.call('PUBSUB', 'NUMSUB', inbox)[2] > 0",
                     "return true");
   }
+  if (mutation == Mutation::the_dead_stay_in_the_jvm_queue && script != Script::guard) {
+    return replaced(text, "if #deaf > 0 then", "if false then");
+  }
   return text;
 }
 

@@ -58,14 +58,16 @@ std::set<std::string> Stage::living() const {
 }
 
 void Stage::tidy() {
-  std::set<std::string> present = living();
-  if (jvm_ != nullptr && owner_of(jvm_->mutex()) != jvm_->id()) present.insert(jvm_->id());
-  for (const std::string& mutex : mutexes) {
-    const std::string queue = lock_name(mutex) + ":contender";
-    for (const std::string& name : server.database().members(queue)) {
-      if (!present.contains(name)) server.database().execute({"ZREM", queue, name});
-    }
+  const std::string queue = lock_name(jvm_->mutex()) + ":contender";
+  for (const std::string& name : server.database().members(queue)) {
+    const bool waits = name == jvm_->id() && owner_of(jvm_->mutex()) != name;
+    if (jvm_->has_been(name) && !waits) server.database().execute({"ZREM", queue, name});
   }
+}
+
+void Stage::expire_line() {
+  const std::string lock = lock_name(jvm_->mutex());
+  server.database().execute({"DEL", lock + ":line", lock + ":waiters"});
 }
 
 // ---- at every moment ----------------------------------------------------------------------------

@@ -27,9 +27,12 @@ class Stage final : public simba::rules::Stage {
   /// The stranger, or null.
   JvmLike* jvm() const noexcept { return jvm_; }
 
-  /// Takes those out of the queues whom JVM contenders would tell in vain: who is gone, and who
-  /// owns the mutex already.
+  /// Takes those of the JVM library out of its queue whom its contenders would tell in vain: who is
+  /// gone, and who owns the mutex already.
   void tidy();
+
+  /// What ours know of those who wait for the mutex of the JVM contender is gone.
+  void expire_line();
 
   std::string owner_of(const std::string& mutex) override;
   void check_end() override;
