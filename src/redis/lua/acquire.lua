@@ -32,6 +32,20 @@ local function drop_the_dead()
   end
 end
 
+-- Nobody has taken up what was granted there: none who wait there keep others waiting. Where these
+-- are too many to look at, a release passes over the rest.
+local function give_up(granted)
+  local names, known = waiters_at(0, most_looked_at)
+  local gone = {}
+  for i, who in ipairs(names) do
+    if known[i] and inbox_of(known[i]) == granted then
+      gone[#gone + 1] = who
+    end
+  end
+  leave(gone)
+  redis.call('HSET', fence, 'dead', granted)
+end
+
 -- True while one of the JVM library's, which was told to try, has time to do so. It has when it
 -- releases, too, and so takes who waits behind it out of the queue.
 local function is_reserved()
@@ -49,8 +63,8 @@ if owner == id or (not owner and not is_reserved()) then
   if is_queue_there() then
     leave({ id })
   end
-  if not owner and last.granted and last.granted ~= inbox then  -- nobody has taken it up
-    redis.call('HSET', fence, 'dead', last.granted)
+  if not owner and last.granted and last.granted ~= inbox then
+    give_up(last.granted)
   end
   return make_owner(id, ttl, transition, instance, last, function()
     redis.call('PUBLISH', lock, 'acquired@@' .. id)

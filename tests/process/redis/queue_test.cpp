@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <future>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -54,6 +55,17 @@ class RedisQueue : public ::testing::Test {
       return std::none_of(waiters.begin(), waiters.end(),
                           [](const auto& waiter) { return waiter.starts_with('-'); });
     })) << length();
+  }
+
+  /// Orders the line so that the waiters of each connection stand in it by turns.
+  void let_take_turns() {
+    const auto waiters = console_.ask({"HGETALL", owner_key(mutex_) + ":waiters"}).texts();
+    std::map<std::string, int> seen;  // by inbox
+    for (std::size_t i = 0; i + 1 < waiters.size(); i += 2) {
+      const int place = ++seen[waiters[i + 1].substr(0, waiters[i + 1].find(' '))];
+      console_.ask({"ZADD", line_key(mutex_), "XX", std::to_string(place), waiters[i]});
+    }
+    ASSERT_EQ(seen.size(), 2U);
   }
 
   std::vector<std::string> keys() {
@@ -204,6 +216,46 @@ TEST_F(RedisQueue, AProcessThatDoesNotAnswerCostsOneLeaseHoweverManyWaitThere) {
   (second.contender.acquisitions() == 1 ? second : third).service->stop();
 
   EXPECT_EQ(owner(), next.contender.contender_id()) << "passed to one that is known not to answer";
+}
+
+TEST_F(RedisQueue, TwoProcessesThatDoNotAnswerCostALeaseEachHoweverManyWaitThereByTurns) {
+  SharedSwitch hurry;
+  support::OwnershipLedger ledger;
+  const auto quick = support::redis_options(location_, short_contention());
+  console_.ask({"SET", owner_key(mutex_), "someone", "PX", "60000"});
+  ContenderProcess one{quick, {.name = "one", .mutex = mutex_, .contenders = 3}, hurry, ledger};
+  ContenderProcess two{quick, {.name = "two", .mutex = mutex_, .contenders = 3}, hurry, ledger};
+  wait_for_length(6);
+  one.signal(SIGSTOP);
+  two.signal(SIGSTOP);
+  let_take_turns();
+  console_.ask({"DEL", owner_key(mutex_)});
+  const auto first_factory = make_redis_factory(quick);
+  SimbaLocker first{mutex_, *first_factory};
+  first.acquire(scaled(10s));
+  std::vector<std::unique_ptr<MutexServiceFactory>> factories;
+  std::vector<std::unique_ptr<Waiting>> living;
+  for (int i = 0; i < 3; ++i) {
+    factories.push_back(make_redis_factory(quick));
+    living.push_back(std::make_unique<Waiting>(*factories.back(), mutex_));
+  }
+  wait_for_length(9);
+  const auto answers = [&] {
+    return std::any_of(living.begin(), living.end(), [owner = this->owner()](const auto& waiter) {
+      return waiter->service->contender_id() == owner;
+    });
+  };
+
+  first.close();
+  for (int leases = 0; leases < 2; ++leases) {
+    ASSERT_FALSE(answers());
+    const auto owning = [](const auto& waiter) { return waiter->service->is_owner(); };
+    ASSERT_TRUE(eventually([&] { return std::any_of(living.begin(), living.end(), owning); }));
+    (*std::find_if(living.begin(), living.end(), owning))->service->stop();
+  }
+
+  EXPECT_TRUE(answers()) << "passed to one that is known not to answer";
+  EXPECT_EQ(length(), "0");
 }
 
 TEST_F(RedisQueue, ThousandsWhoDiedWaitingDoNotHoldUpTheServer) {

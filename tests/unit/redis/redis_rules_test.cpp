@@ -1,11 +1,13 @@
 // Why there are never two owners, and why nobody waits for ever, whatever happens to commands,
 // messages, processes and the server: the real scripts in the interpreter that Redis has inside,
 // the real store above simulated connections, in virtual time.
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -57,6 +59,14 @@ class RedisRulesInCalm : public CalmWorld {
     return process;
   }
 
+  /// Whoever of these is the owner; null: none is.
+  static Process* owner_among(const std::vector<Process*>& processes) {
+    const auto found = std::find_if(processes.begin(), processes.end(), [](Process* process) {
+      return service_of(*process).is_owner();
+    });
+    return found == processes.end() ? nullptr : *found;
+  }
+
   Server server{world, {}};
   Network network{world, server};
   std::shared_ptr<Process> a = make("a");
@@ -104,6 +114,47 @@ TEST_F(RedisRulesInCalm, AClockThatWasSetBackMakesTheLeaseOfADeadOwnerAtMostAWho
   a->actor().pause_until(world.now() + 5s);
   go_on(3'500ms);
   EXPECT_TRUE(service_of(*b).is_owner() || service_of(*c).is_owner()) << world.story();
+}
+
+// The server takes both for alive. Their waiters stand in line by turns.
+TEST_F(RedisRulesInCalm, HostsThatVanishCostOneLeaseEachHoweverManyWaitThere) {
+  const auto x = make_crowd("x", 3);
+  const auto y = make_crowd("y", 3);
+  stop(*b);
+  stop(*c);
+  for (std::size_t i = 0; i < 3; ++i) {
+    for (Process* const crowd : {x.get(), y.get()}) {
+      crowd->start(crowd->members().at(i));
+      go_on(50ms);
+    }
+  }
+  start(*b);
+  start(*c);
+  go_on(50ms);
+  x->actor().freeze();
+  y->actor().freeze();
+
+  stop(*a);
+  go_on(1'500ms);
+  Process* const after_x = owner_among({b.get(), c.get()});
+  ASSERT_NE(after_x, nullptr) << world.story();
+  start(*a);
+  go_on(50ms);
+  stop(*after_x);
+  go_on(10ms);
+  ASSERT_EQ(owner_among({a.get(), b.get(), c.get()}), nullptr) << "the other host seems to answer";
+  go_on(1'500ms);
+  Process* const after_y = owner_among({a.get(), b.get(), c.get()});
+  ASSERT_NE(after_y, nullptr) << world.story();
+  stop(*after_y);
+  go_on(10ms);
+  EXPECT_NE(owner_among({a.get(), b.get(), c.get()}), nullptr) << world.story();
+
+  for (Process* const crowd : {x.get(), y.get()}) {
+    crowd->actor().thaw();
+    for (auto& member : crowd->members()) crowd->stop(member);
+  }
+  go_on(5s);
 }
 
 TEST_F(RedisRulesInCalm, AReleaseOfTheJvmLibraryIsNotLostOnOursThatDiedWaiting) {
