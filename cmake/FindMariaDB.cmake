@@ -1,8 +1,9 @@
 # Finds the C client library of MariaDB and defines MariaDB::client. Neither MariaDB nor CMake ships
 # a package for it.
 
-find_path(MARIADB_INCLUDE_DIR mysql.h PATH_SUFFIXES mariadb)
-find_library(MARIADB_LIBRARY mariadb)
+# Some distributions have the headers where those of MySQL are; mariadb_version.h tells them apart.
+find_path(MARIADB_INCLUDE_DIR mariadb_version.h PATH_SUFFIXES mariadb mysql)
+find_library(MARIADB_LIBRARY mariadb PATH_SUFFIXES mariadb mysql)
 mark_as_advanced(MARIADB_INCLUDE_DIR MARIADB_LIBRARY)
 
 if(MARIADB_INCLUDE_DIR)
