@@ -53,9 +53,13 @@ elseif(SIMBA_JAVA AND EXISTS "${curator_recipes}")
   set(sources "${PROJECT_SOURCE_DIR}/tests/support/CuratorContender.java"
     "${PROJECT_SOURCE_DIR}/tests/chaos/JvmOnZooKeeper.java")
   set(classes "${PROJECT_BINARY_DIR}/test-classes")
+  set(warnings)  # of a compiler that we have not met they must not fail a build
+  if(SIMBA_WARNINGS_AS_ERRORS)
+    set(warnings -Xlint:all,-classfile,-path -Werror)
+  endif()
   add_custom_command(OUTPUT "${classes}/CuratorContender.class" "${classes}/JvmOnZooKeeper.class"
     COMMAND "${SIMBA_JAVA}" -Xshare:auto -XX:TieredStopAtLevel=1 -XX:-UsePerfData
-      -m jdk.compiler/com.sun.tools.javac.Main -Xlint:all,-classfile,-path -Werror
+      -m jdk.compiler/com.sun.tools.javac.Main ${warnings}
       -d "${classes}" -cp "${curator_recipes}" ${sources}
     DEPENDS ${sources} "${curator_recipes}"
     VERBATIM)
@@ -305,6 +309,7 @@ if(SIMBA_PROCESS_TESTS)
   simba_add_script_tests(IncludesScript check_includes_test.sh)
   simba_add_script_tests(FetchMySqlScript fetch_mysql_test.sh)
   simba_add_script_tests(AbiScript abi_test.sh)
+  simba_add_script_tests(SetupScript setup_test.sh)
 endif()
 
 include(SimbaDocuments)
