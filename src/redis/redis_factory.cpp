@@ -18,7 +18,7 @@ std::unique_ptr<MutexServiceFactory> make_redis_factory(RedisOptions options) {
 std::shared_ptr<engine::LeaseStore> make_redis_store(const RedisOptions& options,
                                                      std::shared_ptr<const Runtime> runtime) {
   if (!runtime) throw InvalidArgumentError{"a Redis store needs a runtime"};
-  auto settings = checked_settings(options, runtime->callbacks);
+  auto settings = checked_settings(options, runtime->log);
   RedisOptions checked = options;
   checked.connect_timeout = settings->connect_timeout;
   return std::make_shared<RedisStore>(std::move(checked), std::move(settings), runtime,

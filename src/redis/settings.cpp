@@ -100,7 +100,7 @@ std::optional<Error> refusal_to_connect(const ConnectionSettings& settings,
 }
 
 std::shared_ptr<const ConnectionSettings> checked_settings(const RedisOptions& options,
-                                                           std::shared_ptr<Executor> callbacks) {
+                                                           std::shared_ptr<Logger> log) {
   const ContentionPlan plan{options.contention};
   check_endpoints(options);
   check_client_name(options.client_name);
@@ -132,8 +132,9 @@ std::shared_ptr<const ConnectionSettings> checked_settings(const RedisOptions& o
   auto settings = std::make_shared<ConnectionSettings>();
   settings->user = options.user;
   settings->password = options.password;
-  settings->credentials = options.credentials;
-  settings->callbacks = std::move(callbacks);
+  if (options.credentials) {
+    settings->credentials = std::make_shared<CredentialsCalls>(options.credentials, std::move(log));
+  }
   settings->database = options.database;
   settings->client_name = options.client_name;
   settings->tls = options.tls;

@@ -9,6 +9,7 @@
 
 #include "redis/connection/connection.hpp"
 #include "simba/core/error.hpp"
+#include "simba/core/log.hpp"
 #include "simba/redis/redis_options.hpp"
 
 namespace simba::redis {
@@ -31,8 +32,8 @@ std::optional<Error> refusal_to_connect(const ConnectionSettings& settings,
 
 /// Checks the options and makes of them how to connect. Throws InvalidArgumentError naming the
 /// value and what is allowed. A password for another host requires `tls.mode` to be set.
-/// `callbacks` runs `credentials`.
+/// `log` is for the thread that calls `credentials`.
 std::shared_ptr<const ConnectionSettings> checked_settings(
-    const RedisOptions& options, std::shared_ptr<Executor> callbacks = {});
+    const RedisOptions& options, std::shared_ptr<Logger> log = make_null_logger());
 
 }  // namespace simba::redis

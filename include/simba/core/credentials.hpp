@@ -17,10 +17,13 @@ struct Credentials {
 /// again for each connection; one that exists is not affected by what it returns later. The
 /// `password` of the store's options is then not used.
 ///
-/// Threads: may be called from several threads at the same time. It may block: that counts towards
-/// the connect timeout, and holds up this connection alone. But as long as there is no other,
-/// nobody can acquire or renew. So do not wait in it for a mutex of the same store, and keep what
-/// is slow to get until it expires.
+/// Threads: runs on threads of the store, never on those of callbacks or timers. A SQL store may
+/// call it from several threads at the same time. A Redis store calls it from one: connections that
+/// are made during a call all use its result. It may block: that counts towards the connect
+/// timeout, and holds up connections of this store alone. But as long as there is none, nobody can
+/// acquire or renew. So do not wait in it for a mutex of the same store, and keep what is slow to
+/// get until it expires. On Redis, a result that comes after the connect timeout is used by the
+/// next connection.
 /// Lifetime: a call that is under way when the factory is destroyed is waited for only briefly.
 /// What it uses must live until it returns: capture by value or `std::shared_ptr`.
 /// Errors: NUL characters are refused. If it throws, the attempt fails with an Error of kind

@@ -57,7 +57,7 @@ std::string place_of(const Endpoint& server) { return "Redis at " + to_string(se
 
 ServerConsole::ServerConsole(const RedisOptions& options, std::shared_ptr<const Runtime> runtime)
     : options_{options},
-      settings_{checked_settings(options, runtime->callbacks)},
+      settings_{checked_settings(options, runtime->log)},
       replica_settings_{for_replicas(*settings_)},
       sentinel_settings_{sentinel_settings(options)},
       runtime_{std::move(runtime)},

@@ -9,10 +9,9 @@
 #include <vector>
 
 #include "core/threads/event_loop.hpp"
+#include "redis/connection/credentials_calls.hpp"
 #include "redis/protocol/reply.hpp"
-#include "simba/core/credentials.hpp"
 #include "simba/core/error.hpp"
-#include "simba/core/executor.hpp"
 #include "simba/core/log.hpp"
 #include "simba/core/secret.hpp"
 #include "simba/core/tls_options.hpp"
@@ -27,8 +26,8 @@ std::shared_ptr<SharedTlsContext> make_shared_tls_context();
 struct ConnectionSettings {
   std::string user{};
   Secret password{};
-  CredentialsSource credentials{};        ///< not empty: asked by each connection, for both
-  std::shared_ptr<Executor> callbacks{};  ///< where that is done
+  std::shared_ptr<CredentialsCalls>
+      credentials{};  ///< not empty: asked by each connection for both
   int database = 0;
   std::string client_name{};
   TlsOptions tls{};

@@ -21,6 +21,7 @@
 #include "redis/connection/connection_opener.hpp"
 #include "redis/connection/connection_requests.hpp"
 #include "redis/connection/connection_timer.hpp"
+#include "redis/connection/credentials_calls.hpp"
 #include "redis/connection/handshake.hpp"
 #include "redis/connection/transport.hpp"
 #include "redis/protocol/resp_reader.hpp"
@@ -96,8 +97,7 @@ class SocketConnection final : public Connection {
   // On the loop's thread:
   void open();
   void ask_for_credentials();
-  void on_credentials(std::shared_ptr<const ConnectionSettings> complete,
-                      const std::optional<Error>& error);
+  void on_credentials(const CredentialsSource& result);
   void find_way();
   void greet(std::shared_ptr<Transport> transport);
   void become_ready();
@@ -135,7 +135,8 @@ class SocketConnection final : public Connection {
   // used on the loop's thread only
   std::shared_ptr<const ConnectionSettings> settings_;  // changed once: with the credentials
   Events events_;
-  std::optional<Handshake> handshake_;  // empty: there are no credentials yet
+  std::shared_ptr<const CredentialsCalls::Handler> asked_;  // waits for them
+  std::optional<Handshake> handshake_;                      // empty: there are no credentials yet
   RespReader reader_;
   std::array<char, 16U << 10U> buffer_{};
   std::vector<Reply> collected_;  // of the oldest request
@@ -165,6 +166,7 @@ SocketConnection::~SocketConnection() {
   if (!loop_->in_forked_child()) return;
   // What the parent's thread may have been using stays as it is.
   detail::leak(loop_);
+  detail::leak(asked_);
   detail::leak(opener_);
   detail::leak(transport_);
   static_cast<void>(timer_.release());
@@ -229,43 +231,37 @@ void SocketConnection::open() {
   }
 }
 
-/// The loop goes on meanwhile. What comes too late finds no connection any more.
+/// The loop goes on meanwhile. What comes too late is for another connection.
 void SocketConnection::ask_for_credentials() {
-  const auto ask = [weak = std::weak_ptr{self()}, loop = loop_, settings = settings_,
-                    where = where_] {
-    auto complete = std::make_shared<ConnectionSettings>(*settings);
-    std::optional<Error> error;
-    try {
-      auto found = detail::current_credentials(settings->credentials, settings->user, where);
-      complete->user = std::move(found.user);
-      complete->password = std::move(found.password);
-    } catch (const Error& problem) {
-      error = problem;
-    }
-    asio::post(loop->io(), [weak, complete, error] {
-      if (const auto connection = weak.lock()) connection->on_credentials(complete, error);
+  // It holds no settings: with the last of them the thread of the callback is waited for.
+  const auto pass_on = [weak = std::weak_ptr{self()}, loop = loop_](const auto& result) {
+    asio::post(loop->io(), [weak, result] {
+      if (const auto connection = weak.lock()) connection->on_credentials(result);
     });
   };
   try {
-    settings_->callbacks->execute(ask);
-  } catch (const std::exception& rejected) {
-    fail(Error{
-        ErrorKind::unavailable,
-        fmt::format("cannot connect to {}: the executor rejected the credentials callback: {}",
-                    where_, rejected.what())});
+    asked_ = settings_->credentials->ask(pass_on);
+  } catch (const std::exception& error) {
+    fail(Error{ErrorKind::unavailable,
+               fmt::format("cannot connect to {}: no thread for the credentials callback: {}",
+                           where_, error.what())});
   }
 }
 
-void SocketConnection::on_credentials(std::shared_ptr<const ConnectionSettings> complete,
-                                      const std::optional<Error>& error) {
+void SocketConnection::on_credentials(const CredentialsSource& result) {
   loop_->leave_in_child();
-  if (error) {
-    fail(*error);
-    return;
-  }
   {
     const std::lock_guard lock{mutex_};
     if (state_ == State::closed) return;
+  }
+  auto complete = std::make_shared<ConnectionSettings>(*settings_);
+  try {
+    auto found = detail::current_credentials(result, settings_->user, where_);
+    complete->user = std::move(found.user);
+    complete->password = std::move(found.password);
+  } catch (const Error& error) {
+    fail(error);
+    return;
   }
   settings_ = std::move(complete);
   find_way();
@@ -511,6 +507,7 @@ void SocketConnection::finish() {
     unanswered_ = requests_.take_all();
     if (transport_) transport_->close();
   }
+  asked_.reset();
   if (opener_) opener_->cancel();
   opener_.reset();
   timer_->cancel();

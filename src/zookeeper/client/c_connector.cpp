@@ -3,9 +3,9 @@
 #include <chrono>
 #include <utility>
 
+#include "core/threads/on_demand_thread.hpp"
 #include "zookeeper/client/c_library.hpp"
 #include "zookeeper/client/c_session.hpp"
-#include "zookeeper/client/on_demand_thread.hpp"
 
 namespace simba::zookeeper {
 namespace {
@@ -21,7 +21,8 @@ class CConnector final : public Connector {
   CConnector(const Settings& settings, std::shared_ptr<const Runtime> runtime)
       : settings_{std::make_shared<const Settings>(settings)},
         runtime_{std::move(runtime)},
-        thread_{std::make_shared<OnDemandThread>(runtime_->log)} {}
+        thread_{std::make_shared<detail::OnDemandThread>("simba-zk", "ZooKeeper: internal error",
+                                                         runtime_->log)} {}
 
   std::shared_ptr<Client> connect(EventHandler on_event) override {
     return CSession::begin(settings_, std::move(on_event), thread_, runtime_->log);
@@ -38,7 +39,7 @@ class CConnector final : public Connector {
   // constant after construction
   const std::shared_ptr<const Settings> settings_;
   const std::shared_ptr<const Runtime> runtime_;
-  const std::shared_ptr<OnDemandThread> thread_;
+  const std::shared_ptr<detail::OnDemandThread> thread_;
 };
 
 }  // namespace

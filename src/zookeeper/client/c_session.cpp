@@ -30,7 +30,7 @@ void answer(const AccessHandler& handler, Code code) { handler(code, false); }
 }  // namespace
 
 CSession::CSession(std::shared_ptr<const Settings> settings, EventHandler on_event,
-                   std::shared_ptr<OnDemandThread> thread, std::shared_ptr<Logger> log)
+                   std::shared_ptr<detail::OnDemandThread> thread, std::shared_ptr<Logger> log)
     : settings_{std::move(settings)},
       thread_{std::move(thread)},
       log_{std::move(log)},
@@ -40,7 +40,7 @@ CSession::CSession(std::shared_ptr<const Settings> settings, EventHandler on_eve
 
 std::shared_ptr<Client> CSession::begin(std::shared_ptr<const Settings> settings,
                                         EventHandler on_event,
-                                        std::shared_ptr<OnDemandThread> thread,
+                                        std::shared_ptr<detail::OnDemandThread> thread,
                                         std::shared_ptr<Logger> log) {
   auto session = std::make_shared<CSession>(std::move(settings), std::move(on_event),
                                             std::move(thread), std::move(log));

@@ -11,10 +11,10 @@
 #include <variant>
 #include <zookeeper/zookeeper.h>
 
+#include "core/threads/on_demand_thread.hpp"
 #include "simba/core/fork_guard.hpp"
 #include "simba/core/log.hpp"
 #include "zookeeper/client/client.hpp"
-#include "zookeeper/client/on_demand_thread.hpp"
 #include "zookeeper/settings.hpp"
 
 namespace simba::zookeeper {
@@ -31,11 +31,11 @@ class CSession final : public Client, public std::enable_shared_from_this<CSessi
   /// if the system gives `thread` no thread.
   static std::shared_ptr<Client> begin(std::shared_ptr<const Settings> settings,
                                        EventHandler on_event,
-                                       std::shared_ptr<OnDemandThread> thread,
+                                       std::shared_ptr<detail::OnDemandThread> thread,
                                        std::shared_ptr<Logger> log);
 
   CSession(std::shared_ptr<const Settings> settings, EventHandler on_event,
-           std::shared_ptr<OnDemandThread> thread, std::shared_ptr<Logger> log);
+           std::shared_ptr<detail::OnDemandThread> thread, std::shared_ptr<Logger> log);
   CSession(const CSession&) = delete;
   CSession& operator=(const CSession&) = delete;
 
@@ -83,7 +83,7 @@ class CSession final : public Client, public std::enable_shared_from_this<CSessi
 
   // constant after construction
   const std::shared_ptr<const Settings> settings_;
-  const std::shared_ptr<OnDemandThread> thread_;  // that opens and ends the session
+  const std::shared_ptr<detail::OnDemandThread> thread_;  // that opens and ends the session
   const std::shared_ptr<Logger> log_;
   const ForkGuard fork_guard_;
 

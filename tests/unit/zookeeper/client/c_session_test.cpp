@@ -28,7 +28,8 @@ TEST(ZooKeeperCSession, OneForWhichThereIsNoThreadIsNotOpenedLater) {
   ZooKeeperOptions options;
   options.connect_string = "127.0.0.1:1";
   const auto settings = std::make_shared<const Settings>(checked_settings(options));
-  const auto thread = std::make_shared<OnDemandThread>(make_null_logger());
+  const auto thread =
+      std::make_shared<detail::OnDemandThread>("simba-zk", "a job threw", make_null_logger());
   auto user = std::make_shared<int>(0);
   const std::weak_ptr<int> used = user;
   std::thread{[] {}}.join();  // ThreadSanitizer makes its own with the first one

@@ -1,4 +1,4 @@
-#include "zookeeper/client/on_demand_thread.hpp"
+#include "core/threads/on_demand_thread.hpp"
 
 #include <atomic>
 #include <chrono>
@@ -13,14 +13,14 @@
 
 #include "support/patience.hpp"
 
-namespace simba::zookeeper {
+namespace simba::detail {
 namespace {
 
 using namespace std::chrono_literals;
 using testing::ElementsAre;
 
-TEST(ZooKeeperOnDemandThread, RunsJobsInOrderOnAnotherThread) {
-  OnDemandThread thread{make_null_logger()};
+TEST(OnDemandThread, RunsJobsInOrderOnAnotherThread) {
+  OnDemandThread thread{"simba-jobs", "a job threw", make_null_logger()};
   std::vector<int> ran;
   std::thread::id where;
   thread.post([&] { where = std::this_thread::get_id(); });
@@ -30,8 +30,8 @@ TEST(ZooKeeperOnDemandThread, RunsJobsInOrderOnAnotherThread) {
   EXPECT_NE(where, std::this_thread::get_id());
 }
 
-TEST(ZooKeeperOnDemandThread, WorksAgainAfterARest) {
-  OnDemandThread thread{make_null_logger()};
+TEST(OnDemandThread, WorksAgainAfterARest) {
+  OnDemandThread thread{"simba-jobs", "a job threw", make_null_logger()};
   EXPECT_TRUE(thread.wait(0ms));
   for (int i = 0; i < 100; ++i) {
     std::atomic<bool> ran = false;
@@ -43,8 +43,8 @@ TEST(ZooKeeperOnDemandThread, WorksAgainAfterARest) {
   }
 }
 
-TEST(ZooKeeperOnDemandThread, GoesOnAfterAJobThatThrows) {
-  OnDemandThread thread{make_null_logger()};
+TEST(OnDemandThread, GoesOnAfterAJobThatThrows) {
+  OnDemandThread thread{"simba-jobs", "a job threw", make_null_logger()};
   bool ran = false;
   thread.post([] { throw std::runtime_error{"by intent"}; });
   thread.post([&] { ran = true; });
@@ -52,16 +52,16 @@ TEST(ZooKeeperOnDemandThread, GoesOnAfterAJobThatThrows) {
   EXPECT_TRUE(ran);
 }
 
-TEST(ZooKeeperOnDemandThread, TakesJobsFromAJob) {
-  OnDemandThread thread{make_null_logger()};
+TEST(OnDemandThread, TakesJobsFromAJob) {
+  OnDemandThread thread{"simba-jobs", "a job threw", make_null_logger()};
   bool ran = false;
   thread.post([&] { thread.post([&] { ran = true; }); });
   ASSERT_TRUE(thread.wait(support::scaled(30s)));
   EXPECT_TRUE(ran);
 }
 
-TEST(ZooKeeperOnDemandThread, LeavesAJobBehindThatDoesNotEnd) {
-  OnDemandThread thread{make_null_logger()};
+TEST(OnDemandThread, LeavesAJobBehindThatDoesNotEnd) {
+  OnDemandThread thread{"simba-jobs", "a job threw", make_null_logger()};
   std::promise<void> go_on;
   std::promise<void> was_last;
   thread.post([may = go_on.get_future().share()] { may.wait(); });
@@ -77,8 +77,8 @@ TEST(ZooKeeperOnDemandThread, LeavesAJobBehindThatDoesNotEnd) {
   was_last.get_future().wait();
 }
 
-TEST(ZooKeeperOnDemandThread, MayEndInItsOwnJob) {
-  auto thread = std::make_shared<OnDemandThread>(make_null_logger());
+TEST(OnDemandThread, MayEndInItsOwnJob) {
+  auto thread = std::make_shared<OnDemandThread>("simba-jobs", "a job threw", make_null_logger());
   std::promise<void> go_on;
   std::promise<void> gone;
   thread->post([&, may = go_on.get_future().share()] {
@@ -91,4 +91,4 @@ TEST(ZooKeeperOnDemandThread, MayEndInItsOwnJob) {
 }
 
 }  // namespace
-}  // namespace simba::zookeeper
+}  // namespace simba::detail

@@ -1,4 +1,4 @@
-#include "zookeeper/client/on_demand_thread.hpp"
+#include "core/threads/on_demand_thread.hpp"
 
 #include <condition_variable>
 #include <deque>
@@ -9,7 +9,7 @@
 #include "core/log_exception.hpp"
 #include "core/threads/thread_group.hpp"
 
-namespace simba::zookeeper {
+namespace simba::detail {
 namespace {
 
 /// The jobs of one thread.
@@ -21,7 +21,8 @@ struct Jobs {
 }  // namespace
 
 struct OnDemandThread::Shared {
-  explicit Shared(std::shared_ptr<Logger> the_log) : log{std::move(the_log)} {}
+  Shared(std::string the_name, std::string the_what, std::shared_ptr<Logger> the_log)
+      : name{std::move(the_name)}, what{std::move(the_what)}, log{std::move(the_log)} {}
 
   void run(Jobs& mine) {
     std::unique_lock lock{mutex};
@@ -32,7 +33,7 @@ struct OnDemandThread::Shared {
       try {
         job();
       } catch (...) {
-        detail::log_current_exception(*log, "ZooKeeper: internal error");
+        log_current_exception(*log, what);
       }
       job = nullptr;  // may be the last to hold something
       lock.lock();
@@ -41,8 +42,10 @@ struct OnDemandThread::Shared {
     changed.notify_all();
   }
 
+  const std::string name;
+  const std::string what;
   const std::shared_ptr<Logger> log;
-  const detail::ThreadGroup group{};
+  const ThreadGroup group{};
 
   std::mutex mutex{};
   std::condition_variable changed{};
@@ -51,12 +54,12 @@ struct OnDemandThread::Shared {
   std::thread thread{};  // of `jobs`; where it does not run any more, it only has to be joined
 };
 
-OnDemandThread::OnDemandThread(std::shared_ptr<Logger> log)
-    : shared_{std::make_shared<Shared>(std::move(log))} {}
+OnDemandThread::OnDemandThread(std::string name, std::string what, std::shared_ptr<Logger> log)
+    : shared_{std::make_shared<Shared>(std::move(name), std::move(what), std::move(log))} {}
 
 OnDemandThread::~OnDemandThread() {
   if (fork_guard_.in_child()) {
-    detail::leak(shared_);
+    leak(shared_);
     return;
   }
   const std::lock_guard lock{shared_->mutex};
@@ -76,7 +79,7 @@ void OnDemandThread::post(std::function<void()> job) {
   if (jobs->running) return;
   if (shared_->thread.joinable()) shared_->thread.join();
   shared_->thread =
-      shared_->group.start("simba-zk", [shared = shared_, jobs] { shared->run(*jobs); });
+      shared_->group.start(shared_->name, [shared = shared_, jobs] { shared->run(*jobs); });
   jobs->running = true;
 }
 
@@ -95,4 +98,4 @@ bool OnDemandThread::wait(std::chrono::milliseconds limit) {
   return done;
 }
 
-}  // namespace simba::zookeeper
+}  // namespace simba::detail

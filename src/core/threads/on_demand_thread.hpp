@@ -3,14 +3,15 @@
 #include <chrono>
 #include <functional>
 #include <memory>
+#include <string>
 
 #include "simba/core/fork_guard.hpp"
 #include "simba/core/log.hpp"
 
-namespace simba::zookeeper {
+namespace simba::detail {
 
 /// Runs jobs that block, in order, on a thread that is there only while there are jobs. (Not
-/// detail::BoundedThreads: jobs come while another thread waits for the end of the earlier ones,
+/// BoundedThreads: jobs come while another thread waits for the end of the earlier ones,
 /// and those that are given up are carried out nevertheless.)
 ///
 /// Threads: every function may be called from any thread.
@@ -18,8 +19,9 @@ namespace simba::zookeeper {
 /// child no function does anything: the jobs are the parent's.
 class OnDemandThread {
  public:
-  /// `log` is for what a job throws.
-  explicit OnDemandThread(std::shared_ptr<Logger> log);
+  /// `name` names the thread, in at most 15 bytes; `what` begins the log line for a job that
+  /// throws.
+  OnDemandThread(std::string name, std::string what, std::shared_ptr<Logger> log);
   ~OnDemandThread();
   OnDemandThread(const OnDemandThread&) = delete;
   OnDemandThread& operator=(const OnDemandThread&) = delete;
@@ -40,4 +42,4 @@ class OnDemandThread {
   const std::shared_ptr<Shared> shared_;  // with the threads
 };
 
-}  // namespace simba::zookeeper
+}  // namespace simba::detail
