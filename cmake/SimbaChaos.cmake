@@ -11,7 +11,7 @@ include(SimbaProcessors)
 # Loaded into programs that know nothing of them, so nothing of a sanitizer is in them.
 foreach(name IN ITEMS clock_skew detour)
   string(REPLACE "_" "-" target "simba-${name}")
-  add_library(${target} MODULE "${PROJECT_SOURCE_DIR}/tests/chaos/${name}.cpp")
+  add_library(${target} MODULE "${PROJECT_SOURCE_DIR}/tests/chaos/faults/${name}.cpp")
   simba_compile_options(${target})
   target_include_directories(${target} PRIVATE "${PROJECT_SOURCE_DIR}/tests")
   target_compile_options(${target} PRIVATE -fno-sanitize=all)
@@ -19,18 +19,19 @@ foreach(name IN ITEMS clock_skew detour)
   target_link_libraries(${target} PRIVATE ${CMAKE_DL_LIBS})
 endforeach()
 
-file(GLOB chaos_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tests/chaos/*.cpp")
-file(GLOB chaos_tests CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tests/chaos/*_test.cpp")
+file(GLOB_RECURSE chaos_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tests/chaos/*.cpp")
+file(GLOB_RECURSE chaos_tests CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tests/chaos/*_test.cpp")
 list(REMOVE_ITEM chaos_sources ${chaos_tests} "${PROJECT_SOURCE_DIR}/tests/chaos/main.cpp"
-  "${PROJECT_SOURCE_DIR}/tests/chaos/clock_skew.cpp" "${PROJECT_SOURCE_DIR}/tests/chaos/detour.cpp"
-  "${PROJECT_SOURCE_DIR}/tests/chaos/sanitized_wait.cpp")
+  "${PROJECT_SOURCE_DIR}/tests/chaos/faults/clock_skew.cpp"
+  "${PROJECT_SOURCE_DIR}/tests/chaos/faults/detour.cpp"
+  "${PROJECT_SOURCE_DIR}/tests/chaos/faults/sanitized_wait.cpp")
 add_library(simba_chaos STATIC ${chaos_sources})
 simba_test_options(simba_chaos)
 target_include_directories(simba_chaos PUBLIC "${PROJECT_SOURCE_DIR}/tests")
 target_compile_definitions(simba_chaos PUBLIC
   SIMBA_CHAOS_CLOCK_SKEW="$<TARGET_FILE:simba-clock-skew>"
   SIMBA_CHAOS_DETOUR="$<TARGET_FILE:simba-detour>"
-  SIMBA_CHAOS_JVM_ON_REDIS="${PROJECT_SOURCE_DIR}/tests/chaos/jvm_on_redis.py")
+  SIMBA_CHAOS_JVM_ON_REDIS="${PROJECT_SOURCE_DIR}/tests/chaos/jvm/jvm_on_redis.py")
 target_link_libraries(simba_chaos PUBLIC simba::simba simba_test_support fmt::fmt Threads::Threads
   PRIVATE MariaDB::client)
 add_dependencies(simba_chaos simba-clock-skew simba-detour)
@@ -71,7 +72,7 @@ foreach(name IN ITEMS Thread Address)
     continue()
   endif()
   set(target simba-sanitized-wait-${sanitizer})
-  add_executable(${target} "${PROJECT_SOURCE_DIR}/tests/chaos/sanitized_wait.cpp")
+  add_executable(${target} "${PROJECT_SOURCE_DIR}/tests/chaos/faults/sanitized_wait.cpp")
   simba_compile_options(${target})
   target_compile_options(${target} PRIVATE ${flags})
   target_link_options(${target} PRIVATE ${flags})
@@ -85,7 +86,7 @@ endforeach()
 
 # Those that start servers, one at a time.
 set(chaos_program_tests "${PROJECT_SOURCE_DIR}/tests/chaos/program_test.cpp"
-  "${PROJECT_SOURCE_DIR}/tests/chaos/store_clock_test.cpp")
+  "${PROJECT_SOURCE_DIR}/tests/chaos/faults/store_clock_test.cpp")
 list(REMOVE_ITEM chaos_tests ${chaos_program_tests})
 simba_add_test_program(simba-chaos-test BY_SUITE LABEL chaos TIMEOUT 60 SOURCES ${chaos_tests})
 simba_add_test_program(simba-chaos-program-test LABEL chaos TIMEOUT ${chaos_timeout}

@@ -51,7 +51,7 @@ if(NOT TARGET simba::zookeeper)
   # Nothing to be beside.
 elseif(SIMBA_JAVA AND EXISTS "${curator_recipes}")
   set(sources "${PROJECT_SOURCE_DIR}/tests/support/CuratorContender.java"
-    "${PROJECT_SOURCE_DIR}/tests/chaos/JvmOnZooKeeper.java")
+    "${PROJECT_SOURCE_DIR}/tests/chaos/jvm/JvmOnZooKeeper.java")
   set(classes "${PROJECT_BINARY_DIR}/test-classes")
   set(warnings)  # of a compiler that we have not met they must not fail a build
   if(SIMBA_WARNINGS_AS_ERRORS)

@@ -18,12 +18,12 @@
 #include <fmt/format.h>
 
 #include "chaos/command_line.hpp"
-#include "chaos/contender.hpp"
-#include "chaos/jvm_on_mysql.hpp"
+#include "chaos/contenders/contender.hpp"
+#include "chaos/jvm/jvm_on_mysql.hpp"
 #include "chaos/report.hpp"
 #include "chaos/round.hpp"
 #include "chaos/rounds.hpp"
-#include "chaos/stores.hpp"
+#include "chaos/servers/stores.hpp"
 #include "support/missing_server.hpp"
 #include "support/safety.hpp"
 #include "support/temporary_folder.hpp"

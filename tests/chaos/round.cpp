@@ -9,13 +9,13 @@
 
 #include <fmt/format.h>
 
-#include "chaos/checker.hpp"
-#include "chaos/crew.hpp"
-#include "chaos/driver.hpp"
-#include "chaos/props.hpp"
+#include "chaos/checking/checker.hpp"
+#include "chaos/checking/timeline.hpp"
+#include "chaos/contenders/crew.hpp"
+#include "chaos/faults/driver.hpp"
+#include "chaos/faults/fault_environment.hpp"
 #include "chaos/raw_clock.hpp"
 #include "chaos/round_files.hpp"
-#include "chaos/timeline.hpp"
 
 namespace simba::chaos {
 

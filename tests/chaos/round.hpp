@@ -6,7 +6,7 @@
 #include <filesystem>
 
 #include "chaos/result.hpp"
-#include "chaos/stores.hpp"
+#include "chaos/servers/stores.hpp"
 
 namespace simba::chaos {
 
