@@ -17,7 +17,7 @@
 #include "redis_raw.hpp"
 #include "simba/redis/redis_factory.hpp"
 #include "sql_bench.hpp"
-#include "support/redis_client_options.hpp"
+#include "support/redis/redis_client_options.hpp"
 #include "support/servers.hpp"
 
 namespace simba::bench {

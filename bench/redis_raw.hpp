@@ -11,7 +11,7 @@
 
 #include "redis/protocol/keys.hpp"
 #include "redis/protocol/script.hpp"
-#include "support/redis_console.hpp"
+#include "support/redis/redis_console.hpp"
 
 /// What the benchmarks of the Redis store compare it with: bare hiredis, and redis-benchmark.
 namespace simba::bench {

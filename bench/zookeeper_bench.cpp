@@ -14,8 +14,8 @@
 #include <vector>
 
 #include "sql_bench.hpp"
-#include "support/zookeeper_console.hpp"
-#include "support/zookeeper_servers.hpp"
+#include "support/zookeeper/zookeeper_console.hpp"
+#include "support/zookeeper/zookeeper_servers.hpp"
 #include "zookeeper_hand_over.hpp"
 #include "zookeeper_raw.hpp"
 

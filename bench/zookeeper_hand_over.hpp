@@ -16,7 +16,7 @@
 
 #include "simba/zookeeper/zookeeper_factory.hpp"
 #include "sql_bench.hpp"
-#include "support/zookeeper_console.hpp"
+#include "support/zookeeper/zookeeper_console.hpp"
 #include "zookeeper_raw.hpp"
 
 /// Mutexes handed over by ZooKeeper: how long it takes, and how many requests.

@@ -11,7 +11,7 @@
 #include <zookeeper/zookeeper.h>
 
 #include "sql_bench.hpp"
-#include "support/zookeeper_servers.hpp"
+#include "support/zookeeper/zookeeper_servers.hpp"
 
 /// What the benchmarks of the ZooKeeper store compare it with: the bare C client.
 namespace simba::bench {

@@ -8,9 +8,9 @@ include(SimbaSuites)
 
 # ---- Real servers ----------------------------------------------------------------------------
 # tests/support: the library simba_test_support, and the program that holds a server for it.
-file(GLOB support_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tests/support/*.cpp")
+file(GLOB_RECURSE support_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tests/support/*.cpp")
 file(GLOB supervisor_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tests/support/supervisor/*.cpp")
-list(REMOVE_ITEM support_sources "${PROJECT_SOURCE_DIR}/tests/support/test_server_main.cpp")
+list(REMOVE_ITEM support_sources ${supervisor_sources} "${PROJECT_SOURCE_DIR}/tests/support/test_server_main.cpp")
 if(NOT TARGET simba::zookeeper)
   list(FILTER support_sources EXCLUDE REGEX "/zookeeper_console\\.cpp$")
 endif()
@@ -18,8 +18,9 @@ endif()
 add_library(simba_test_support STATIC ${support_sources})
 # Of the library only what it needs: it must not depend on Simba.
 add_executable(simba-test-server ${supervisor_sources})
-foreach(name IN ITEMS test_server_main free_ports location process_state server redis_console
-    redis_cluster_servers redis_sentinel_servers zookeeper_servers)
+foreach(name IN ITEMS test_server_main free_ports location server processes/process_state
+    redis/redis_console redis/redis_cluster_servers redis/redis_sentinel_servers
+    zookeeper/zookeeper_servers)
   target_sources(simba-test-server PRIVATE "${PROJECT_SOURCE_DIR}/tests/support/${name}.cpp")
 endforeach()
 foreach(target IN ITEMS simba_test_support simba-test-server)
@@ -30,7 +31,7 @@ foreach(target IN ITEMS simba_test_support simba-test-server)
     SIMBA_TEST_MYSQL="${PROJECT_SOURCE_DIR}/build/mysql-5.7"
     SIMBA_TEST_MYSQL97="${PROJECT_SOURCE_DIR}/build/servers/sid/mysql"
     SIMBA_TEST_SERVER="$<TARGET_FILE:simba-test-server>"
-    SIMBA_TEST_JVM_CONTENDER="${PROJECT_SOURCE_DIR}/tests/support/jvm_contender.py"
+    SIMBA_TEST_JVM_CONTENDER="${PROJECT_SOURCE_DIR}/tests/support/jvm/jvm_contender.py"
     SIMBA_TEST_JAVA_CLASSES="${PROJECT_BINARY_DIR}/test-classes")
 endforeach()
 target_link_libraries(simba_test_support PUBLIC simba::core
@@ -50,7 +51,7 @@ mark_as_advanced(SIMBA_JAVA)
 if(NOT TARGET simba::zookeeper)
   # Nothing to be beside.
 elseif(SIMBA_JAVA AND EXISTS "${curator_recipes}")
-  set(sources "${PROJECT_SOURCE_DIR}/tests/support/CuratorContender.java"
+  set(sources "${PROJECT_SOURCE_DIR}/tests/support/jvm/CuratorContender.java"
     "${PROJECT_SOURCE_DIR}/tests/chaos/jvm/JvmOnZooKeeper.java")
   set(classes "${PROJECT_BINARY_DIR}/test-classes")
   set(warnings)  # of a compiler that we have not met they must not fail a build

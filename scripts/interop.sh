@@ -26,7 +26,7 @@ provide_jvm() {
       { skip "the JVM library and Curator: Maven does not get them, see $work/mvn.log"; return 1; }
     touch "$jars/complete"
   fi
-  javac -nowarn -d "$jars/classes" -cp "$jars/*" tests/interop/RedisContender.java tests/support/CuratorContender.java
+  javac -nowarn -d "$jars/classes" -cp "$jars/*" tests/interop/RedisContender.java tests/support/jvm/CuratorContender.java
 }
 
 provide_kazoo() {

@@ -19,9 +19,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "support/child_process.hpp"
 #include "support/patience.hpp"
-#include "support/process_state.hpp"
+#include "support/processes/child_process.hpp"
+#include "support/processes/process_state.hpp"
 #include "support/temporary_folder.hpp"
 
 namespace simba::chaos {

@@ -11,7 +11,7 @@
 
 #include <fmt/format.h>
 
-#include "support/child_process.hpp"
+#include "support/processes/child_process.hpp"
 
 namespace simba::chaos {
 

@@ -3,7 +3,7 @@
 
 #include "contract/stores.hpp"
 #include "simba/redis/redis_factory.hpp"
-#include "support/redis_client_options.hpp"
+#include "support/redis/redis_client_options.hpp"
 
 namespace simba::support {
 namespace {

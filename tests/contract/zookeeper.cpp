@@ -7,8 +7,8 @@
 
 #include "contract/stores.hpp"
 #include "simba/zookeeper/zookeeper_factory.hpp"
-#include "support/zookeeper_client_options.hpp"
-#include "support/zookeeper_proxies.hpp"
+#include "support/zookeeper/zookeeper_client_options.hpp"
+#include "support/zookeeper/zookeeper_proxies.hpp"
 
 namespace simba::support {
 namespace {

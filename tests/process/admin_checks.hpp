@@ -22,7 +22,7 @@
 #include "simba/engine/store_admin.hpp"
 #include "simba/testkit/capturing_logger.hpp"
 #include "simba/testkit/recording_contender.hpp"
-#include "support/grows.hpp"
+#include "support/ownership/grows.hpp"
 #include "support/patience.hpp"
 #include "support/server.hpp"
 

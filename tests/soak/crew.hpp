@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "soak/options.hpp"
-#include "support/child_process.hpp"
+#include "support/processes/child_process.hpp"
 
 namespace simba::soak {
 

@@ -11,8 +11,8 @@
 #include <gtest/gtest.h>
 
 #include "soak/process_figures.hpp"
-#include "support/child_process.hpp"
 #include "support/patience.hpp"
+#include "support/processes/child_process.hpp"
 #include "support/temporary_folder.hpp"
 
 namespace simba::soak {

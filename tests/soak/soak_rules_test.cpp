@@ -13,7 +13,7 @@
 #include "soak/ledger.hpp"
 #include "soak/options.hpp"
 #include "soak/outcome.hpp"
-#include "support/child_process.hpp"
+#include "support/processes/child_process.hpp"
 #include "support/temporary_folder.hpp"
 
 namespace simba::soak {

@@ -4,9 +4,9 @@
 #include <utility>
 #include <vector>
 
-#include "support/redis_servers.hpp"  // IWYU pragma: export
+#include "support/redis/redis_servers.hpp"  // IWYU pragma: export
 #include "support/server.hpp"
-#include "support/zookeeper_servers.hpp"  // IWYU pragma: export
+#include "support/zookeeper/zookeeper_servers.hpp"  // IWYU pragma: export
 
 namespace simba::support {
 

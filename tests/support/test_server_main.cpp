@@ -28,10 +28,10 @@
 #include <fmt/format.h>
 
 #include "support/location.hpp"
-#include "support/redis_servers.hpp"
+#include "support/redis/redis_servers.hpp"
 #include "support/supervisor/process.hpp"
 #include "support/supervisor/supervisor.hpp"
-#include "support/zookeeper_servers.hpp"
+#include "support/zookeeper/zookeeper_servers.hpp"
 
 namespace {
 

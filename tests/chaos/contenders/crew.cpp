@@ -10,7 +10,7 @@
 
 #include "chaos/raw_clock.hpp"
 #include "support/patience.hpp"
-#include "support/process_state.hpp"
+#include "support/processes/process_state.hpp"
 
 namespace simba::chaos {
 

@@ -14,8 +14,8 @@
 #include "chaos/round_files.hpp"
 #include "chaos/servers/servers.hpp"
 #include "chaos/shared_page.hpp"
-#include "support/child_process.hpp"
-#include "support/fault_proxy.hpp"
+#include "support/processes/child_process.hpp"
+#include "support/proxy/fault_proxy.hpp"
 
 namespace simba::chaos {
 

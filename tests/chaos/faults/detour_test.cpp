@@ -9,8 +9,8 @@
 
 #include "chaos/faults/detour_table.hpp"
 #include "chaos/shared_page.hpp"
-#include "support/fault_proxy.hpp"
 #include "support/patience.hpp"
+#include "support/proxy/fault_proxy.hpp"
 #include "support/temporary_folder.hpp"
 
 namespace simba::chaos {

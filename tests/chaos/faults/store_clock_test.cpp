@@ -17,10 +17,10 @@
 #include "simba/redis/redis_admin.hpp"
 #include "simba/testkit/capturing_logger.hpp"
 #include "simba/testkit/recording_contender.hpp"
-#include "support/fault_proxy.hpp"
 #include "support/patience.hpp"
-#include "support/redis_client_options.hpp"
-#include "support/redis_console.hpp"
+#include "support/proxy/fault_proxy.hpp"
+#include "support/redis/redis_client_options.hpp"
+#include "support/redis/redis_console.hpp"
 #include "support/servers.hpp"
 
 namespace simba::chaos {

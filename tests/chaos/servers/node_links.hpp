@@ -8,7 +8,7 @@
 
 #include "chaos/faults/detour_table.hpp"
 #include "chaos/shared_page.hpp"
-#include "support/fault_proxy.hpp"
+#include "support/proxy/fault_proxy.hpp"
 
 namespace simba::chaos {
 

@@ -6,10 +6,10 @@
 #include "chaos/round_files.hpp"
 #include "chaos/servers/node_links.hpp"
 #include "chaos/servers/servers.hpp"
-#include "support/child_process.hpp"
 #include "support/patience.hpp"
-#include "support/redis_console.hpp"
-#include "support/redis_servers.hpp"
+#include "support/processes/child_process.hpp"
+#include "support/redis/redis_console.hpp"
+#include "support/redis/redis_servers.hpp"
 
 namespace simba::chaos {
 

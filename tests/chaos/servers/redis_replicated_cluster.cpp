@@ -10,8 +10,8 @@
 #include "chaos/servers/node_links.hpp"
 #include "chaos/servers/servers.hpp"
 #include "support/patience.hpp"
-#include "support/redis_console.hpp"
-#include "support/redis_servers.hpp"
+#include "support/redis/redis_console.hpp"
+#include "support/redis/redis_servers.hpp"
 
 namespace simba::chaos {
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "chaos/faults/detour_table.hpp"
-#include "support/fault_proxy.hpp"
+#include "support/proxy/fault_proxy.hpp"
 #include "support/server.hpp"
 
 namespace simba::chaos {

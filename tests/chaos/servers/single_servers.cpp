@@ -6,8 +6,8 @@
 
 #include "chaos/round_files.hpp"
 #include "chaos/servers/servers.hpp"
-#include "support/child_process.hpp"
 #include "support/patience.hpp"
+#include "support/processes/child_process.hpp"
 #include "support/servers.hpp"
 
 namespace simba::chaos {

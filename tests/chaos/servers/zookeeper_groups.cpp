@@ -4,9 +4,9 @@
 
 #include "chaos/servers/node_links.hpp"
 #include "chaos/servers/servers.hpp"
-#include "support/curator_contender.hpp"
+#include "support/jvm/curator_contender.hpp"
 #include "support/patience.hpp"
-#include "support/zookeeper_servers.hpp"
+#include "support/zookeeper/zookeeper_servers.hpp"
 
 namespace simba::chaos {
 

@@ -12,7 +12,7 @@
 
 #include "process/cli/fixture.hpp"
 #include "support/location.hpp"
-#include "support/process_state.hpp"
+#include "support/processes/process_state.hpp"
 
 namespace simba {
 namespace {

@@ -11,7 +11,7 @@
 #include "process/cli/program.hpp"
 #include "support/location.hpp"
 #include "support/temporary_folder.hpp"
-#include "support/zookeeper_servers.hpp"
+#include "support/zookeeper/zookeeper_servers.hpp"
 
 namespace simba::support {
 

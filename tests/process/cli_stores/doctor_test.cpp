@@ -9,7 +9,7 @@
 
 #include "process/cli/stores.hpp"
 #include "process/postgresql/console.hpp"
-#include "support/redis_console.hpp"
+#include "support/redis/redis_console.hpp"
 
 namespace {
 

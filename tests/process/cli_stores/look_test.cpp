@@ -11,8 +11,8 @@
 #include "simba/config/make_factory.hpp"
 #include "simba/locker/simba_locker.hpp"
 #include "simba/sqlite/sqlite_factory.hpp"
-#include "support/redis_console.hpp"
-#include "support/redis_servers.hpp"
+#include "support/redis/redis_console.hpp"
+#include "support/redis/redis_servers.hpp"
 
 namespace {
 

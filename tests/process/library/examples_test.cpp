@@ -8,7 +8,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "support/talking_process.hpp"
+#include "support/processes/talking_process.hpp"
 #include "support/temporary_folder.hpp"
 
 namespace {

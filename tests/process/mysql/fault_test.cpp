@@ -7,8 +7,8 @@
 
 #include "process/mysql/console.hpp"
 #include "simba/testkit/served_time.hpp"
-#include "support/fault_proxy.hpp"
 #include "support/patience.hpp"
+#include "support/proxy/fault_proxy.hpp"
 #include "support/servers.hpp"
 #include "support/temporary_folder.hpp"
 

@@ -5,8 +5,8 @@
 
 #include "postgresql/statements.hpp"
 #include "process/postgresql/console.hpp"
-#include "support/fault_proxy.hpp"
 #include "support/patience.hpp"
+#include "support/proxy/fault_proxy.hpp"
 #include "support/servers.hpp"
 
 namespace simba::postgresql::test {

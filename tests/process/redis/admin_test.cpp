@@ -26,7 +26,7 @@
 #include "redis/protocol/resp_reader.hpp"
 #include "simba/redis/redis_admin.hpp"
 #include "simba/redis/redis_factory.hpp"
-#include "support/fault_proxy.hpp"
+#include "support/proxy/fault_proxy.hpp"
 #include "support/servers.hpp"
 
 namespace simba::admin_test {

@@ -8,8 +8,8 @@
 #include "simba/locker/simba_locker.hpp"
 #include "simba/testkit/recording_contender.hpp"
 #include "simba/testkit/recording_retriever.hpp"
-#include "support/grows.hpp"
-#include "support/jvm_contender.hpp"
+#include "support/jvm/jvm_contender.hpp"
+#include "support/ownership/grows.hpp"
 #include "support/safety.hpp"
 #include "support/servers.hpp"
 

@@ -14,7 +14,7 @@
 #include "process/redis/parrot.hpp"
 #include "simba/locker/simba_locker.hpp"
 #include "simba/testkit/recording_contender.hpp"
-#include "support/grows.hpp"
+#include "support/ownership/grows.hpp"
 #include "support/servers.hpp"
 
 namespace simba::redis::test {

@@ -9,7 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "redis/connection/tls_context.hpp"
-#include "support/redis_console.hpp"
+#include "support/redis/redis_console.hpp"
 #include "support/servers.hpp"
 #include "support/temporary_folder.hpp"
 #include "unit/redis/connection_fixture.hpp"

@@ -7,8 +7,8 @@
 
 #include <fmt/format.h>
 
-#include "support/redis_client_options.hpp"
-#include "support/redis_console.hpp"
+#include "support/redis/redis_client_options.hpp"
+#include "support/redis/redis_console.hpp"
 
 /// What the tests on a real Redis server share.
 namespace simba::redis::test {

@@ -22,7 +22,7 @@
 #include "simba/locker/simba_locker.hpp"
 #include "simba/redis/redis_factory.hpp"
 #include "simba/testkit/capturing_logger.hpp"
-#include "support/ownership_ledger.hpp"
+#include "support/ownership/ownership_ledger.hpp"
 #include "support/patience.hpp"
 
 namespace simba::redis::test {

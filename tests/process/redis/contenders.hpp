@@ -14,10 +14,10 @@
 #include "process/redis/contender_process.hpp"
 #include "simba/redis/redis_factory.hpp"
 #include "simba/testkit/capturing_logger.hpp"
-#include "support/fault_proxy.hpp"
-#include "support/lock_holder.hpp"
-#include "support/ownership_ledger.hpp"
+#include "support/ownership/lock_holder.hpp"
+#include "support/ownership/ownership_ledger.hpp"
 #include "support/patience.hpp"
+#include "support/proxy/fault_proxy.hpp"
 #include "support/servers.hpp"
 
 namespace simba::redis::test {

@@ -15,8 +15,8 @@
 #include "simba/testkit/capturing_logger.hpp"
 #include "support/changing_password.hpp"
 #include "support/patience.hpp"
-#include "support/redis_client_options.hpp"
-#include "support/redis_console.hpp"
+#include "support/redis/redis_client_options.hpp"
+#include "support/redis/redis_console.hpp"
 #include "support/servers.hpp"
 #include "support/temporary_folder.hpp"
 

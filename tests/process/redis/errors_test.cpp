@@ -12,7 +12,7 @@
 #include "redis/protocol/server_error.hpp"
 #include "simba/locker/simba_locker.hpp"
 #include "simba/testkit/recording_contender.hpp"
-#include "support/owner_watch.hpp"
+#include "support/ownership/owner_watch.hpp"
 #include "support/safety.hpp"
 #include "support/servers.hpp"
 

@@ -12,7 +12,7 @@
 #include "simba/locker/simba_locker.hpp"
 #include "simba/testkit/capturing_logger.hpp"
 #include "simba/testkit/recording_contender.hpp"
-#include "support/grows.hpp"
+#include "support/ownership/grows.hpp"
 #include "support/servers.hpp"
 
 namespace simba::redis::test {

@@ -15,8 +15,8 @@
 #include "simba/locker/simba_locker.hpp"
 #include "simba/redis/redis_factory.hpp"
 #include "simba/testkit/store_contract.hpp"
-#include "support/grows.hpp"
-#include "support/jvm_contender.hpp"
+#include "support/jvm/jvm_contender.hpp"
+#include "support/ownership/grows.hpp"
 #include "support/patience.hpp"
 #include "support/safety.hpp"
 

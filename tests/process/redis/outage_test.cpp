@@ -8,8 +8,8 @@
 #include "process/redis/contenders.hpp"
 #include "simba/locker/simba_locker.hpp"
 #include "simba/testkit/recording_contender.hpp"
-#include "support/grows.hpp"
-#include "support/owner_watch.hpp"
+#include "support/ownership/grows.hpp"
+#include "support/ownership/owner_watch.hpp"
 #include "support/servers.hpp"
 
 namespace simba::redis::test {

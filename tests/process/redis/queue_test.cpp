@@ -13,7 +13,7 @@
 #include "simba/testkit/recording_contender.hpp"
 #include "simba/testkit/recording_retriever.hpp"
 #include "simba/testkit/served_time.hpp"
-#include "support/grows.hpp"
+#include "support/ownership/grows.hpp"
 
 namespace simba::redis::test {
 namespace {

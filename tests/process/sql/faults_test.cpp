@@ -10,10 +10,10 @@
 #include <gtest/gtest.h>
 
 #include "process/sql/products.hpp"
-#include "support/fault_proxy.hpp"
-#include "support/lock_holder.hpp"
-#include "support/ownership_ledger.hpp"
+#include "support/ownership/lock_holder.hpp"
+#include "support/ownership/ownership_ledger.hpp"
 #include "support/patience.hpp"
+#include "support/proxy/fault_proxy.hpp"
 
 namespace simba::support {
 

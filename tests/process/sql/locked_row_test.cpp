@@ -14,7 +14,7 @@
 #include "process/postgresql/console.hpp"
 #include "simba/core/error.hpp"
 #include "simba/locker/simba_locker.hpp"
-#include "support/grows.hpp"
+#include "support/ownership/grows.hpp"
 #include "support/patience.hpp"
 
 namespace simba::sql {

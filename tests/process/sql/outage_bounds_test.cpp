@@ -11,9 +11,9 @@
 #include "simba/locker/simba_locker.hpp"
 #include "simba/testkit/recording_contender.hpp"
 #include "simba/testkit/served_time.hpp"
-#include "support/fault_proxy.hpp"
-#include "support/grows.hpp"
+#include "support/ownership/grows.hpp"
 #include "support/patience.hpp"
+#include "support/proxy/fault_proxy.hpp"
 #include "support/safety.hpp"
 
 namespace simba::support {

@@ -18,7 +18,7 @@
 #include "simba/sqlite/sqlite_factory.hpp"
 #include "simba/testkit/capturing_logger.hpp"
 #include "support/client_options.hpp"
-#include "support/grows.hpp"
+#include "support/ownership/grows.hpp"
 #include "support/patience.hpp"
 #include "support/temporary_folder.hpp"
 

@@ -14,7 +14,7 @@
 
 #include "simba/locker/simba_locker.hpp"
 #include "simba/sqlite/sqlite_factory.hpp"
-#include "support/grows.hpp"
+#include "support/ownership/grows.hpp"
 #include "support/patience.hpp"
 #include "support/temporary_folder.hpp"
 

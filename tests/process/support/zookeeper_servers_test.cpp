@@ -15,10 +15,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "support/curator_contender.hpp"
+#include "support/jvm/curator_contender.hpp"
 #include "support/patience.hpp"
 #include "support/servers.hpp"
-#include "support/zookeeper_console.hpp"
+#include "support/zookeeper/zookeeper_console.hpp"
 
 namespace simba::zookeeper {
 namespace {

@@ -10,8 +10,8 @@
 #include "simba/zookeeper/zookeeper_admin.hpp"
 #include "simba/zookeeper/zookeeper_factory.hpp"
 #include "support/servers.hpp"
-#include "support/zookeeper_client_options.hpp"
-#include "support/zookeeper_console.hpp"
+#include "support/zookeeper/zookeeper_client_options.hpp"
+#include "support/zookeeper/zookeeper_console.hpp"
 
 namespace simba::admin_test {
 namespace {

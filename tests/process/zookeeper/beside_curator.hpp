@@ -22,12 +22,12 @@
 
 #include "simba/testkit/recording_contender.hpp"
 #include "simba/zookeeper/zookeeper_factory.hpp"
-#include "support/curator_contender.hpp"
-#include "support/jvm_contender.hpp"
-#include "support/ownership_ledger.hpp"
+#include "support/jvm/curator_contender.hpp"
+#include "support/jvm/jvm_contender.hpp"
+#include "support/ownership/ownership_ledger.hpp"
 #include "support/patience.hpp"
-#include "support/zookeeper_client_options.hpp"
-#include "support/zookeeper_console.hpp"
+#include "support/zookeeper/zookeeper_client_options.hpp"
+#include "support/zookeeper/zookeeper_console.hpp"
 
 /// What the tests of ours beside Curator's share.
 namespace simba::zookeeper::test {

@@ -17,8 +17,8 @@
 #include <gtest/gtest.h>
 
 #include "process/zookeeper/client_peer.hpp"
-#include "support/fault_proxy.hpp"
 #include "support/location.hpp"
+#include "support/proxy/fault_proxy.hpp"
 
 namespace {
 

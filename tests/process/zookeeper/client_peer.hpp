@@ -16,7 +16,7 @@
 
 #include "simba/core/runtime.hpp"
 #include "support/patience.hpp"
-#include "support/zookeeper_servers.hpp"
+#include "support/zookeeper/zookeeper_servers.hpp"
 #include "zookeeper/client/c_connector.hpp"
 #include "zookeeper/client/client.hpp"
 

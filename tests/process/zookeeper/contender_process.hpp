@@ -17,7 +17,7 @@
 
 #include "process/zookeeper/contenders.hpp"
 #include "simba/locker/simba_locker.hpp"
-#include "support/ownership_ledger.hpp"
+#include "support/ownership/ownership_ledger.hpp"
 
 namespace simba::zookeeper::test {
 

@@ -16,10 +16,10 @@
 #include "simba/testkit/capturing_logger.hpp"
 #include "simba/testkit/recording_contender.hpp"
 #include "simba/zookeeper/zookeeper_factory.hpp"
-#include "support/fault_proxy.hpp"
 #include "support/patience.hpp"
-#include "support/zookeeper_console.hpp"
-#include "support/zookeeper_servers.hpp"
+#include "support/proxy/fault_proxy.hpp"
+#include "support/zookeeper/zookeeper_console.hpp"
+#include "support/zookeeper/zookeeper_servers.hpp"
 
 /// What the tests of the store on real ZooKeeper servers share.
 namespace simba::zookeeper::test {

@@ -9,7 +9,7 @@
 #include "process/zookeeper/beside_curator.hpp"
 #include "simba/testkit/recording_retriever.hpp"
 #include "support/safety.hpp"
-#include "support/zookeeper_proxies.hpp"
+#include "support/zookeeper/zookeeper_proxies.hpp"
 
 namespace simba::zookeeper::test {
 namespace {

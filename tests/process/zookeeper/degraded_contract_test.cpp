@@ -8,7 +8,7 @@
 
 #include "process/zookeeper/contenders.hpp"
 #include "support/temporary_folder.hpp"
-#include "support/zookeeper_console.hpp"
+#include "support/zookeeper/zookeeper_console.hpp"
 
 namespace simba::zookeeper::test {
 namespace {

@@ -7,9 +7,9 @@
 #include <gtest/gtest.h>
 
 #include "process/zookeeper/contenders.hpp"
-#include "support/grows.hpp"
-#include "support/lock_holder.hpp"
-#include "support/ownership_ledger.hpp"
+#include "support/ownership/grows.hpp"
+#include "support/ownership/lock_holder.hpp"
+#include "support/ownership/ownership_ledger.hpp"
 #include "support/safety.hpp"
 
 namespace simba::zookeeper::test {

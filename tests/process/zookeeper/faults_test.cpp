@@ -5,7 +5,7 @@
 
 #include "process/zookeeper/contenders.hpp"
 #include "simba/engine/contention_options.hpp"
-#include "support/grows.hpp"
+#include "support/ownership/grows.hpp"
 #include "support/safety.hpp"
 
 namespace simba::zookeeper::test {

@@ -10,9 +10,9 @@
 
 #include "process/zookeeper/contender_process.hpp"
 #include "process/zookeeper/contenders.hpp"
-#include "support/grows.hpp"
-#include "support/owner_watch.hpp"
-#include "support/ownership_ledger.hpp"
+#include "support/ownership/grows.hpp"
+#include "support/ownership/owner_watch.hpp"
+#include "support/ownership/ownership_ledger.hpp"
 
 namespace simba::zookeeper::test {
 namespace {

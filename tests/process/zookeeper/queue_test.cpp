@@ -11,7 +11,7 @@
 
 #include "process/zookeeper/contenders.hpp"
 #include "simba/testkit/recording_retriever.hpp"
-#include "support/grows.hpp"
+#include "support/ownership/grows.hpp"
 
 namespace simba::zookeeper::test {
 namespace {

@@ -5,8 +5,8 @@
 #include <fmt/format.h>
 
 #include "redis/admin/required_acl.hpp"
-#include "support/redis_console.hpp"
-#include "support/redis_servers.hpp"
+#include "support/redis/redis_console.hpp"
+#include "support/redis/redis_servers.hpp"
 #include "support/supervisor/process.hpp"
 #include "support/supervisor/product.hpp"
 

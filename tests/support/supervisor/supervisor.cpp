@@ -19,7 +19,7 @@
 
 #include <fmt/format.h>
 
-#include "support/process_state.hpp"
+#include "support/processes/process_state.hpp"
 #include "support/supervisor/certificates.hpp"
 #include "support/supervisor/data_folder.hpp"
 #include "support/supervisor/process.hpp"

@@ -6,7 +6,7 @@
 
 #include "support/supervisor/process.hpp"
 #include "support/supervisor/product.hpp"
-#include "support/zookeeper_servers.hpp"
+#include "support/zookeeper/zookeeper_servers.hpp"
 
 namespace simba::support {
 

@@ -14,7 +14,7 @@
 #include "simba/memory/memory_store.hpp"
 #include "simba/testkit/fault_store.hpp"
 #include "simba/testkit/manual_runtime.hpp"
-#include "support/grows.hpp"
+#include "support/ownership/grows.hpp"
 
 namespace simba {
 namespace {

@@ -16,7 +16,7 @@
 #include "simba/core/error.hpp"
 #include "simba/locker/simba_locker.hpp"
 #include "simba/memory/memory_factory.hpp"
-#include "support/grows.hpp"
+#include "support/ownership/grows.hpp"
 
 namespace simba {
 namespace {

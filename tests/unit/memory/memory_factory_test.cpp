@@ -8,7 +8,7 @@
 #include "simba/testkit/manual_runtime.hpp"
 #include "simba/testkit/recording_contender.hpp"
 #include "simba/testkit/recording_retriever.hpp"
-#include "support/grows.hpp"
+#include "support/ownership/grows.hpp"
 
 namespace simba::memory {
 namespace {

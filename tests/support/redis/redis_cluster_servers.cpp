@@ -6,8 +6,8 @@
 
 #include <fmt/format.h>
 
-#include "support/redis_console.hpp"
-#include "support/redis_servers.hpp"
+#include "support/redis/redis_console.hpp"
+#include "support/redis/redis_servers.hpp"
 
 namespace simba::support {
 

@@ -4,8 +4,8 @@
 #include <memory>
 #include <vector>
 
-#include "support/fault_proxy.hpp"
 #include "support/location.hpp"
+#include "support/proxy/fault_proxy.hpp"
 
 namespace simba::support {
 

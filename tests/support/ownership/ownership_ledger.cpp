@@ -1,4 +1,4 @@
-#include "support/ownership_ledger.hpp"
+#include "support/ownership/ownership_ledger.hpp"
 
 #include <algorithm>
 #include <iterator>

@@ -1,4 +1,4 @@
-#include "support/process_state.hpp"
+#include "support/processes/process_state.hpp"
 
 #include <algorithm>
 #include <filesystem>

@@ -1,4 +1,4 @@
-#include "support/talking_process.hpp"
+#include "support/processes/talking_process.hpp"
 
 #include <algorithm>
 #include <array>
@@ -15,8 +15,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "support/child_process.hpp"
 #include "support/patience.hpp"
+#include "support/processes/child_process.hpp"
 
 namespace simba::support {
 

@@ -1,4 +1,4 @@
-#include "support/lock_holder.hpp"
+#include "support/ownership/lock_holder.hpp"
 
 #include <exception>
 #include <optional>

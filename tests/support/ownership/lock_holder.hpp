@@ -6,7 +6,7 @@
 #include <thread>
 
 #include "simba/core/mutex_service_factory.hpp"
-#include "support/ownership_ledger.hpp"
+#include "support/ownership/ownership_ledger.hpp"
 
 namespace simba::support {
 

@@ -1,4 +1,4 @@
-#include "support/redis_console.hpp"
+#include "support/redis/redis_console.hpp"
 
 #include <cerrno>
 #include <hiredis/hiredis.h>

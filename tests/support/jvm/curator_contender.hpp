@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "support/location.hpp"
-#include "support/talking_process.hpp"
+#include "support/processes/talking_process.hpp"
 
 namespace simba::support {
 

@@ -2,7 +2,7 @@
 
 #include "simba/zookeeper/zookeeper_options.hpp"
 #include "support/location.hpp"
-#include "support/zookeeper_servers.hpp"
+#include "support/zookeeper/zookeeper_servers.hpp"
 
 namespace simba::support {
 

@@ -1,4 +1,4 @@
-#include "support/proxy_link.hpp"
+#include "support/proxy/proxy_link.hpp"
 
 #include <algorithm>
 #include <array>

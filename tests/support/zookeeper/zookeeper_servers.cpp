@@ -1,4 +1,4 @@
-#include "support/zookeeper_servers.hpp"
+#include "support/zookeeper/zookeeper_servers.hpp"
 
 #include <algorithm>
 #include <arpa/inet.h>

@@ -1,4 +1,4 @@
-#include "support/fault_proxy.hpp"
+#include "support/proxy/fault_proxy.hpp"
 
 #include <algorithm>
 #include <functional>
@@ -12,8 +12,8 @@
 #include <utility>
 #include <vector>
 
-#include "support/proxy_link.hpp"
-#include "support/proxy_sockets.hpp"
+#include "support/proxy/proxy_link.hpp"
+#include "support/proxy/proxy_sockets.hpp"
 
 namespace simba::support {
 

@@ -1,4 +1,4 @@
-#include "support/zookeeper_console.hpp"
+#include "support/zookeeper/zookeeper_console.hpp"
 
 #include <algorithm>
 #include <array>
@@ -14,7 +14,7 @@
 
 #include <fmt/format.h>
 
-#include "support/zookeeper_servers.hpp"
+#include "support/zookeeper/zookeeper_servers.hpp"
 
 namespace simba::support {
 

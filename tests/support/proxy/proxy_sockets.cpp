@@ -1,4 +1,4 @@
-#include "support/proxy_sockets.hpp"
+#include "support/proxy/proxy_sockets.hpp"
 
 #include <arpa/inet.h>
 #include <cerrno>

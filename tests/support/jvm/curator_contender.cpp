@@ -1,4 +1,4 @@
-#include "support/curator_contender.hpp"
+#include "support/jvm/curator_contender.hpp"
 
 #include <cstdint>
 #include <ctime>
@@ -9,7 +9,7 @@
 
 #include <fmt/format.h>
 
-#include "support/zookeeper_servers.hpp"
+#include "support/zookeeper/zookeeper_servers.hpp"
 
 namespace simba::support {
 

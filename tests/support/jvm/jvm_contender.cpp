@@ -1,4 +1,4 @@
-#include "support/jvm_contender.hpp"
+#include "support/jvm/jvm_contender.hpp"
 
 #include <cstdint>
 #include <stdexcept>
