@@ -52,14 +52,14 @@ bool has_jvm(const Servers& servers, Story& story) {
 
 Story live(const Store& store, const RoundSettings& settings, const RoundFiles& files,
            const std::atomic<bool>& interrupted) {
-  Props props;
+  FaultEnvironment fault_environment;
   const auto servers = store.open({.folder = files.folder.string(),
-                                   .open_folder = props.path().string(),
-                                   .ways = &props.detours()});
+                                   .open_folder = fault_environment.path().string(),
+                                   .ways = &fault_environment.detours()});
   Story story;
   story.jvm = settings.jvm > 0 && has_jvm(*servers, story) ? settings.jvm : 0;
   Crew crew{{.files = files,
-             .libraries = props.path(),
+             .libraries = fault_environment.path(),
              .url = servers->url(),
              .ports = servers->ports(),
              .size = settings.contenders,
@@ -69,7 +69,7 @@ Story live(const Store& store, const RoundSettings& settings, const RoundFiles& 
                return servers->jvm_command(contender);
              }}};
   story.begin = raw_now();
-  Driver driver{{crew, *servers, props.clocks()},
+  Driver driver{{crew, *servers, fault_environment.clocks()},
                 store.faults,
                 {.length = settings.length, .seed = settings.seed, .bound = store.bound},
                 interrupted};

@@ -15,9 +15,9 @@ namespace simba::chaos {
 /// account: their clocks, and the ways that their connections take.
 ///
 /// It is in the environment as long as this object lives. One at a time.
-class Props {
+class FaultEnvironment {
  public:
-  Props() {
+  FaultEnvironment() {
     namespace fs = std::filesystem;
     fs::permissions(folder_.path(), fs::perms::owner_all | fs::perms::group_read |
                                         fs::perms::group_exec | fs::perms::others_read |
@@ -32,14 +32,14 @@ class Props {
     ::setenv("SIMBA_CLOCK_SKEW", (path() / "clocks").c_str(), 1);
     ::setenv("SIMBA_DETOURS", (path() / "detours").c_str(), 1);
   }
-  ~Props() {
+  ~FaultEnvironment() {
     for (const char* const name :
          {"SIMBA_TEST_SERVER_PRELOAD", "SIMBA_CLOCK_SKEW", "SIMBA_DETOURS"}) {
       ::unsetenv(name);
     }
   }
-  Props(const Props&) = delete;
-  Props& operator=(const Props&) = delete;
+  FaultEnvironment(const FaultEnvironment&) = delete;
+  FaultEnvironment& operator=(const FaultEnvironment&) = delete;
 
   const std::filesystem::path& path() const noexcept { return folder_.path(); }
   ClockSkew& clocks() { return *clocks_; }

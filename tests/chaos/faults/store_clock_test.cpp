@@ -111,7 +111,7 @@ class StoreClock : public ::testing::TestWithParam<const char*> {
  protected:
   std::string url() const { return url_of(GetParam(), server_->location(), server_->port()); }
 
-  Props props_;
+  FaultEnvironment fault_environment_;
   std::unique_ptr<support::Server> server_ = start(GetParam());
 };
 
@@ -124,7 +124,7 @@ TEST_P(StoreClock, AnOwnerIsToldOnceOfAClockThatIsSetForwardAndCountsOnShorterLe
   EXPECT_TRUE(eventually([&] { return owner.longest_lease(1) > shortened; })) << "the whole lease";
   EXPECT_TRUE(owner.excesses().empty());
 
-  step_wall(props_.clocks(), std::chrono::nanoseconds{lease / 4}.count());
+  step_wall(fault_environment_.clocks(), std::chrono::nanoseconds{lease / 4}.count());
 
   ASSERT_TRUE(eventually([&] { return !owner.excesses().empty(); }));
   EXPECT_GT(owner.excesses().at(0), 10'000);
@@ -139,7 +139,7 @@ TEST_P(StoreClock, AnOwnerIsToldOnceOfAClockThatIsSlewedBeyondTheAllowance) {
   const Member owner{url(), "owner"};
   ASSERT_TRUE(owner.acquires(10s));
 
-  set_rate(props_.clocks().wall, CLOCK_REALTIME, 5 * allowance_ppm);
+  set_rate(fault_environment_.clocks().wall, CLOCK_REALTIME, 5 * allowance_ppm);
 
   ASSERT_TRUE(eventually([&] { return !owner.excesses().empty(); }));
   EXPECT_LE(owner.excesses().at(0), 4 * allowance_ppm) << "round trips make it look slower";
@@ -152,9 +152,9 @@ TEST_P(StoreClock, AClockWithinTheAllowanceAndOneThatIsSetBackAreNoAlarm) {
   const Member owner{url(), "owner"};
   ASSERT_TRUE(owner.acquires(10s));
 
-  set_rate(props_.clocks().wall, CLOCK_REALTIME, allowance_ppm - 1'000);
+  set_rate(fault_environment_.clocks().wall, CLOCK_REALTIME, allowance_ppm - 1'000);
   owner.longest_lease(4);
-  step_wall(props_.clocks(), -std::chrono::nanoseconds{1h}.count());
+  step_wall(fault_environment_.clocks(), -std::chrono::nanoseconds{1h}.count());
   EXPECT_GT(owner.longest_lease(4), shortened);
 
   EXPECT_TRUE(owner.excesses().empty());
@@ -170,11 +170,11 @@ const std::chrono::milliseconds within_a_lease = lease + jitter + 2s;
 
 class RedisClockSetBack : public ::testing::Test {
  protected:
-  void set_back() { step_wall(props_.clocks(), -std::chrono::nanoseconds{1h}.count()); }
+  void set_back() { step_wall(fault_environment_.clocks(), -std::chrono::nanoseconds{1h}.count()); }
 
   std::string url(std::uint16_t port) const { return url_of("redis", server_.location(), port); }
 
-  Props props_;
+  FaultEnvironment fault_environment_;
   support::RedisServer server_;
   support::RedisConsole console_{server_.location()};
 };
@@ -226,17 +226,17 @@ class RedisReplicaClock : public ::testing::Test {
   }
 
   support::RedisServer master_;
-  Props props_;
+  FaultEnvironment fault_environment_;
   support::RedisServer replica_;
   support::RedisConsole console_{replica_.location()};
 };
 
 TEST_F(RedisReplicaClock, IsComparedWithThatOfItsMaster) {
   EXPECT_THAT(warnings(), Not(Contains(HasSubstr("clock"))));
-  step_wall(props_.clocks(), std::chrono::nanoseconds{1h}.count());
+  step_wall(fault_environment_.clocks(), std::chrono::nanoseconds{1h}.count());
   EXPECT_THAT(warnings(), Contains(AllOf(HasSubstr("ahead of its master's"),
                                          HasSubstr(std::to_string(replica_.port())))));
-  step_wall(props_.clocks(), -2 * std::chrono::nanoseconds{1h}.count());
+  step_wall(fault_environment_.clocks(), -2 * std::chrono::nanoseconds{1h}.count());
   EXPECT_THAT(warnings(), Contains(HasSubstr("behind its master's")));
 }
 
@@ -246,7 +246,7 @@ TEST_F(RedisReplicaClock, ThatIsAheadFreesALockWhenItTakesOver) {
   ASSERT_TRUE(owner.acquires(10s));
   const auto seen = [&] { return console_.value({"GET", "simba:{order}"}); };
   ASSERT_TRUE(eventually([&] { return seen() == "owner"; }));
-  step_wall(props_.clocks(), std::chrono::nanoseconds{1h}.count());
+  step_wall(fault_environment_.clocks(), std::chrono::nanoseconds{1h}.count());
   console_.ask({"REPLICAOF", "NO", "ONE"});
   EXPECT_EQ(seen(), "nil");
   EXPECT_TRUE(owner.owns());

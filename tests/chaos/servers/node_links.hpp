@@ -12,11 +12,11 @@
 
 namespace simba::chaos {
 
-/// The ways between the nodes of a group: each reaches each other one by proxies of its own.
-class NodeWays {
+/// The links between the nodes of a group: each reaches each other one by proxies of its own.
+class NodeLinks {
  public:
   /// `folder` is for files that servers read.
-  NodeWays(std::string folder, std::size_t nodes);
+  NodeLinks(std::string folder, std::size_t nodes);
 
   /// To be called before the node is launched.
   void join_by_environment(std::size_t node);
@@ -31,7 +31,7 @@ class NodeWays {
   std::vector<support::FaultProxy*> of(std::size_t node) const;
 
  private:
-  struct Way {
+  struct Link {
     std::size_t from = 0;
     std::size_t to = 0;
     std::unique_ptr<support::FaultProxy> proxy{};
@@ -39,7 +39,7 @@ class NodeWays {
 
   const std::string folder_;
   std::vector<std::unique_ptr<SharedPage<DetourTable>>> tables_;  // of each node
-  std::vector<Way> ways_;
+  std::vector<Link> links_;
 };
 
 }  // namespace simba::chaos

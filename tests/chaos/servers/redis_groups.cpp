@@ -132,11 +132,11 @@ class Sentinels final : public Servers {
 class Cluster final : public Servers {
  public:
   explicit Cluster(const Stage& stage)
-      : ways_{stage.open_folder, size}, servers_{durable(), [&](std::size_t node) {
-                                                   ways_.join_by_environment(node);
-                                                 }} {
+      : links_{stage.open_folder, size}, servers_{durable(), [&](std::size_t node) {
+                                                    links_.join_by_environment(node);
+                                                  }} {
     for (std::size_t node = 0; node < size; ++node) {
-      ways_.lead(node, support::cluster_bus_port(servers_.node(node).port()));
+      links_.lead(node, support::cluster_bus_port(servers_.node(node).port()));
     }
     // They are connected without proxies still. A node that starts again connects anew, and so do
     // the others to it.
@@ -161,7 +161,7 @@ class Cluster final : public Servers {
   }
 
   std::vector<support::FaultProxy*> ways_to(std::string_view role) override {
-    return ways_.of(index_of(role));
+    return links_.of(index_of(role));
   }
 
   void await_order() override {
@@ -181,7 +181,7 @@ class Cluster final : public Servers {
 
   /// In the same slot as all keys of the mutex.
   const std::string key_ = fmt::format("{{{}}}", mutexes[0]);
-  NodeWays ways_;
+  NodeLinks links_;
   support::RedisClusterServers servers_;
 };
 

@@ -66,21 +66,21 @@ Self parse_self(const std::string& nodes) {
 class ReplicatedCluster final : public Servers {
  public:
   explicit ReplicatedCluster(const Stage& stage)
-      : ways_{stage.open_folder, 2 * support::RedisClusterServers::size},
-        masters_{settings(), [&](std::size_t node) { ways_.join_by_environment(node); }} {
+      : links_{stage.open_folder, 2 * support::RedisClusterServers::size},
+        masters_{settings(), [&](std::size_t node) { links_.join_by_environment(node); }} {
     for (std::size_t i = 0; i < masters_.size; ++i) {
       nodes_.push_back(&masters_.node(i));
     }
     for (std::size_t i = 0; i < masters_.size; ++i) {
-      ways_.join_by_environment(nodes_.size());
+      links_.join_by_environment(nodes_.size());
       replicas_.push_back(std::make_unique<Server>(
           support::ServerOptions{"redis-cluster-node", support::Tls::off, settings()}));
       nodes_.push_back(replicas_.back().get());
       join(*replicas_.back(), masters_.node(i));
     }
     for (std::size_t i = 0; i < nodes_.size(); ++i) {
-      ways_.lead(i, nodes_[i]->port());
-      ways_.lead(i, support::cluster_bus_port(nodes_[i]->port()));
+      links_.lead(i, nodes_[i]->port());
+      links_.lead(i, support::cluster_bus_port(nodes_[i]->port()));
     }
     // They are connected without proxies still.
     for (auto* const node : nodes_) {
@@ -130,7 +130,7 @@ class ReplicatedCluster final : public Servers {
 
   std::vector<support::FaultProxy*> ways_to(std::string_view role) override {
     const auto node = std::find(nodes_.begin(), nodes_.end(), &with_role(role));
-    return ways_.of(static_cast<std::size_t>(node - nodes_.begin()));
+    return links_.of(static_cast<std::size_t>(node - nodes_.begin()));
   }
 
   void await_order() override {
@@ -211,7 +211,7 @@ class ReplicatedCluster final : public Servers {
     return found;
   }
 
-  NodeWays ways_;
+  NodeLinks links_;
   support::RedisClusterServers masters_;
   std::vector<std::unique_ptr<Server>> replicas_;
   std::vector<Server*> nodes_;

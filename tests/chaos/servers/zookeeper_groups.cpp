@@ -64,11 +64,11 @@ std::uint16_t quorum_port(std::uint16_t client_port) {
 class ZooKeeperGroup final : public Servers {
  public:
   explicit ZooKeeperGroup(const Stage& stage)
-      : ways_{stage.open_folder, size}, servers_{{}, [&](std::size_t node) {
-                                                   ways_.join_by_environment(node);
-                                                 }} {
+      : links_{stage.open_folder, size}, servers_{{}, [&](std::size_t node) {
+                                                    links_.join_by_environment(node);
+                                                  }} {
     for (std::size_t node = 0; node < size; ++node) {
-      ways_.lead(node, quorum_port(servers_.node(node).port()));
+      links_.lead(node, quorum_port(servers_.node(node).port()));
     }
     // They are connected without proxies still.
     for (std::size_t i = 0; i < size; ++i) {
@@ -90,7 +90,7 @@ class ZooKeeperGroup final : public Servers {
 
   std::vector<support::FaultProxy*> ways_to(std::string_view role) override {
     const auto leader = servers_.leader();
-    return role == "leader" ? ways_.of(leader) : ways_.between(follower_of(leader), leader);
+    return role == "leader" ? links_.of(leader) : links_.between(follower_of(leader), leader);
   }
 
   void await_order() override {
@@ -104,7 +104,7 @@ class ZooKeeperGroup final : public Servers {
 
   static std::size_t follower_of(std::size_t leader) { return (leader + 1) % size; }
 
-  NodeWays ways_;
+  NodeLinks links_;
   support::ZooKeeperEnsemble servers_;
 };
 

@@ -21,7 +21,7 @@
 
 #include "process/admin_checks.hpp"
 #include "process/redis/console.hpp"
-#include "process/redis/parrot.hpp"
+#include "process/redis/fixed_reply_server.hpp"
 #include "redis/protocol/command.hpp"
 #include "redis/protocol/resp_reader.hpp"
 #include "simba/redis/redis_admin.hpp"
@@ -419,7 +419,7 @@ class HastyClock final : public Clock {
 };
 
 TEST(RedisAdminOfARogue, AListThatNeverEndsIsGivenUp) {
-  const redis::test::Parrot rogue{"*2\r\n$1\r\n7\r\n*0\r\n", "+OK\r\n"};
+  const redis::test::FixedReplyServer rogue{"*2\r\n$1\r\n7\r\n*0\r\n", "+OK\r\n"};
   RedisOptions options;
   options.endpoints = {{.port = rogue.port()}};
   auto runtime = std::make_shared<Runtime>(*quiet_runtime());

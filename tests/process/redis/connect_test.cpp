@@ -11,7 +11,7 @@
 #include <gtest/gtest.h>
 
 #include "process/redis/contenders.hpp"
-#include "process/redis/parrot.hpp"
+#include "process/redis/fixed_reply_server.hpp"
 #include "simba/locker/simba_locker.hpp"
 #include "simba/testkit/recording_contender.hpp"
 #include "support/ownership/grows.hpp"
@@ -89,15 +89,15 @@ TEST(RedisConnect, AServerThatIsNoRedisIsRefused) {
        {"HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n", "220 mail.example ESMTP\r\n",
         "J\x01\x02\n8.0.36 mysql_native_password\r\n", "*1000000000\r\n", ":1\r\n"}) {
     SCOPED_TRACE(text);
-    const Parrot parrot{text};
-    const auto told = error_with("; is it a Redis server?", to_port(parrot.port()));
-    EXPECT_THAT(told.text, HasSubstr(std::to_string(parrot.port())));
+    const FixedReplyServer other{text};
+    const auto told = error_with("; is it a Redis server?", to_port(other.port()));
+    EXPECT_THAT(told.text, HasSubstr(std::to_string(other.port())));
     EXPECT_EQ(told.kind, ErrorKind::configuration);
   }
   for (const std::string unfinished : {"\0\0\0\0", "$999999999999\r\n", "+OK"}) {
     SCOPED_TRACE(unfinished);
-    const Parrot parrot{unfinished};
-    error_with(std::to_string(parrot.port()), to_port(parrot.port()));
+    const FixedReplyServer other{unfinished};
+    error_with(std::to_string(other.port()), to_port(other.port()));
   }
   const support::Location sql = support::postgresql_location();
   error_with(std::to_string(sql.port), to_port(sql.port));
@@ -108,9 +108,9 @@ TEST(RedisConnect, AServerThatLoadsOrHasNoRoomIsTriedAgain) {
        {"LOADING Redis is loading the dataset in memory", "ERR max number of clients reached",
         "MISCONF Redis is configured to save RDB snapshots", "NOREPLICAS Not enough good replicas",
         "CLUSTERDOWN The cluster is down", "MASTERDOWN Link with MASTER is down"}) {
-    const Parrot parrot{"-" + text + "\r\n"};
+    const FixedReplyServer other{"-" + text + "\r\n"};
     const auto told =
-        error_with(text.starts_with("ERR") ? "maxclients" : "; ", to_port(parrot.port()));
+        error_with(text.starts_with("ERR") ? "maxclients" : "; ", to_port(other.port()));
     EXPECT_EQ(told.kind, ErrorKind::unavailable) << told.text;
   }
 }

@@ -19,9 +19,9 @@ namespace simba::redis::test {
 
 /// Listens, and answers whatever it is sent with the same text, but for what comes first on a
 /// connection where there is a greeting.
-class Parrot {
+class FixedReplyServer {
  public:
-  explicit Parrot(std::string text, std::string greeting = {})
+  explicit FixedReplyServer(std::string text, std::string greeting = {})
       : text_{std::move(text)}, greeting_{greeting.empty() ? text_ : std::move(greeting)} {
     listener_ = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     sockaddr_in address{};
@@ -36,9 +36,9 @@ class Parrot {
     port_ = ntohs(address.sin_port);
     thread_ = std::jthread{[this](const std::stop_token& stop) { serve(stop); }};
   }
-  Parrot(const Parrot&) = delete;
-  Parrot& operator=(const Parrot&) = delete;
-  ~Parrot() {
+  FixedReplyServer(const FixedReplyServer&) = delete;
+  FixedReplyServer& operator=(const FixedReplyServer&) = delete;
+  ~FixedReplyServer() {
     thread_ = {};
     ::close(listener_);
   }
