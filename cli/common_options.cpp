@@ -178,7 +178,7 @@ bool CommonOptions::uses_default_store() const {
          config::Configuration::from_environment(environment).store().empty();
 }
 
-bool CommonOptions::passes_over_config() const {
+bool CommonOptions::backend_overrides_config() const {
   return config && !backend && !store && !variable("SIMBA_BACKEND").empty();
 }
 

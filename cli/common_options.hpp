@@ -45,7 +45,7 @@ struct CommonOptions {
   bool uses_default_store() const;
 
   /// Whether SIMBA_BACKEND names the store although --config is given.
-  bool passes_over_config() const;
+  bool backend_overrides_config() const;
 
   /// --mutex. Throws UsageError where it is missing or blank.
   const std::string& need_mutex() const;

@@ -161,7 +161,7 @@ int run_program(int argc, char** argv) {
     return usage_error(output, name + " takes no arguments after \"--\"", name);
   }
   invocation.words = std::move(arguments.words);
-  if (invocation.options.passes_over_config()) {
+  if (invocation.options.backend_overrides_config()) {
     const std::string text =
         fmt::format("SIMBA_BACKEND is set and overrides the stores in {}; unset it to use the file",
                     invocation.options.config.value_or(""));

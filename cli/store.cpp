@@ -39,9 +39,9 @@ Passwords passwords_of(const CommonOptions& options, const config::Configuration
 
 }  // namespace
 
-Store::Store(const CommonOptions& options, Output& output, Talk talk,
+Store::Store(const CommonOptions& options, Output& output, LogLevelWithoutVerbose log_level,
              std::chrono::milliseconds drain)
-    : Store{options, output, talk, configuration_of(options, drain)} {
+    : Store{options, output, log_level, configuration_of(options, drain)} {
   if (!options.uses_default_store()) return;
   constexpr std::string_view text =
       "no store given: using a local SQLite file, which excludes only your own processes on this "
@@ -49,12 +49,13 @@ Store::Store(const CommonOptions& options, Output& output, Talk talk,
   output.note(text, {{"event", "default_store"}, {"message", text}});
 }
 
-Store::Store(const CommonOptions& options, Output& output, Talk talk,
+Store::Store(const CommonOptions& options, Output& output, LogLevelWithoutVerbose log_level,
              const config::Configuration& configuration)
     : plan_{configuration.plan()},
       passwords_{passwords_of(options, configuration)},
-      runtime_{make_command_runtime(options.verbosity,
-                                    talk == Talk::warnings ? LogLevel::warn : LogLevel::error)},
+      runtime_{make_command_runtime(options.verbosity, log_level == LogLevelWithoutVerbose::warnings
+                                                           ? LogLevel::warn
+                                                           : LogLevel::error)},
       factory_{configuration.make_factory(runtime_)} {
   for (const auto& value : configuration.values()) {
     if (value.warning.empty()) continue;

@@ -14,7 +14,7 @@ namespace simba::cli {
 /// The store of a command that contends, with what it runs on. Nothing is connected yet.
 class Store {
  public:
-  enum class Talk {
+  enum class LogLevelWithoutVerbose {
     errors,    ///< of the library's log only errors are shown unless --verbose says more
     warnings,  ///< also warnings: for commands that run long and try on
   };
@@ -23,7 +23,8 @@ class Store {
   /// before a release. Throws Error and Failure where the configuration is wrong.
   /// Says so where no store was named, since hosts that seem to exclude each other then do not, and
   /// where a setting is unsafe.
-  Store(const CommonOptions& options, Output& output, Talk talk = Talk::errors,
+  Store(const CommonOptions& options, Output& output,
+        LogLevelWithoutVerbose log_level = LogLevelWithoutVerbose::errors,
         std::chrono::milliseconds drain = {});
 
   MutexServiceFactory& factory() const noexcept { return *factory_; }
@@ -34,7 +35,7 @@ class Store {
   const Passwords& passwords() const noexcept { return passwords_; }
 
  private:
-  Store(const CommonOptions& options, Output& output, Talk talk,
+  Store(const CommonOptions& options, Output& output, LogLevelWithoutVerbose log_level,
         const config::Configuration& configuration);
 
   const ContentionPlan plan_;

@@ -341,7 +341,7 @@ Examples:
     Signals signals{Signals::Orphans::reaped};  // before any thread
     output.queue_results();
     // A hook for the acquisition may have to end first.
-    const Store store{invocation.options, output, Store::Talk::warnings,
+    const Store store{invocation.options, output, Store::LogLevelWithoutVerbose::warnings,
                       patience_with_hook + drain + time_to_kill};
     LongRunning life;
     const auto on_failure = on_failure_ == "keep" ? OnFailure::keep : OnFailure::step_down;

@@ -149,10 +149,10 @@ void RunContender::on_event(const ContentionEvent& event) {
 }
 
 /// How long to wait for a mutex.
-struct Patience {
-  std::optional<std::chrono::milliseconds> limit{};  ///< zero: ask once; empty: no limit
+struct WaitLimits {
+  std::optional<std::chrono::milliseconds> timeout{};  ///< zero: ask once; empty: none
 
-  /// How long a store that has never answered is tried where there is no limit.
+  /// How long a store that has never answered is tried where there is no timeout.
   std::chrono::milliseconds silence{5'000};
 };
 
@@ -231,28 +231,28 @@ Failure store_failure(const RunContender& contender, const Error& error, const W
 }
 
 /// Throws where it is time to give up.
-void check(const RunContender& contender, const RunContender::News& news, const Patience& patience,
+void check(const RunContender& contender, const RunContender::News& news, const WaitLimits& limits,
            const WaitNotes& notes, nanoseconds waited) {
   if (news.error && !news.error->is_transient()) throw to_failure(*news.error);
   if (const auto why = deadlock_with(contender.mutex(), news.owner)) {
     throw Failure{ExitCode::usage, *why};
   }
-  if (!patience.limit) {
-    if (news.error && !news.answered && waited >= patience.silence) {
+  if (!limits.timeout) {
+    if (news.error && !news.answered && waited >= limits.silence) {
       throw store_failure(contender, *news.error, notes, waited);
     }
     return;
   }
-  const bool asked_once = *patience.limit == 0ms && (news.error || !news.owner.empty());
-  if (!asked_once && (*patience.limit == 0ms || waited < *patience.limit)) return;
+  const bool asked_once = *limits.timeout == 0ms && (news.error || !news.owner.empty());
+  if (!asked_once && (*limits.timeout == 0ms || waited < *limits.timeout)) return;
   if (news.error && news.owner.empty()) {
     throw store_failure(contender, *news.error, notes, waited);
   }
   if (!news.answered) {
     throw Failure{ExitCode::unavailable,
-                  fmt::format("no answer from the store within {}", to_text(*patience.limit))};
+                  fmt::format("no answer from the store within {}", to_text(*limits.timeout))};
   }
-  throw not_acquired(contender, news, notes, *patience.limit);
+  throw not_acquired(contender, news, notes, *limits.timeout);
 }
 
 /// Waits until the contender, whose service runs, owns its mutex. A wait of over a second is told,
@@ -262,7 +262,7 @@ void check(const RunContender& contender, const RunContender::News& news, const 
 /// when the time is over, 69 when the store has given no answer, and what fits for an error that
 /// waiting does not cure.
 std::optional<int> wait_for_mutex(RunContender& contender, Signals& signals,
-                                  const Patience& patience, Output& output) {
+                                  const WaitLimits& limits, Output& output) {
   const auto clock = make_system_clock();
   const LocalTime begun = clock->now();
   WaitNotes notes{contender, output};
@@ -275,10 +275,10 @@ std::optional<int> wait_for_mutex(RunContender& contender, Signals& signals,
     }
     const nanoseconds waited = clock->now() - begun;
     if (!news.error || news.error->is_transient()) notes.tell(news, waited);
-    check(contender, news, patience, notes, waited);
+    check(contender, news, limits, notes, waited);
 
     nanoseconds wake_at = notes.next();
-    if (patience.limit && *patience.limit > 0ms) wake_at = std::min(wake_at, {*patience.limit});
+    if (limits.timeout && *limits.timeout > 0ms) wake_at = std::min(wake_at, {*limits.timeout});
     const auto left = std::chrono::ceil<milliseconds>(wake_at - waited).count();
     std::array<pollfd, 2> files{{{contender.file(), POLLIN, 0}, {signals.file(), POLLIN, 0}}};
     ::poll(files.data(), files.size(), static_cast<int>(std::max<std::int64_t>(left, 0)));
@@ -553,8 +553,8 @@ Examples:
     if (invocation.words.empty()) {
       throw UsageError{"missing CMD; put it after \"--\": simba run -m " + mutex + " -- CMD"};
     }
-    Patience patience;
-    if (timeout_) patience.limit = parse_duration(*timeout_, "--timeout");
+    WaitLimits limits;
+    if (timeout_) limits.timeout = parse_duration(*timeout_, "--timeout");
     const Hold hold = how_long_to_hold();
 
     Signals signals{Signals::Orphans::reaped};  // before any thread
@@ -564,8 +564,8 @@ Examples:
         contender, {.after_loss = AfterLoss::stay_out});
     service->start();
     Withheld withheld{store.plan()};
-    const int code = run_under(invocation, contender, *service, signals, patience, store, hold,
-                               withheld, output);
+    const int code =
+        run_under(invocation, contender, *service, signals, limits, store, hold, withheld, output);
     withheld.wait();
     if (!contender.news().duplicate_id) return code;
     const auto failure = to_failure(duplicate_id_error(contender.contender_id()));
@@ -578,7 +578,7 @@ Examples:
 
  private:
   int run_under(const Invocation& invocation, RunContender& contender, MutexContendService& service,
-                Signals& signals, const Patience& patience, const Store& store, const Hold& hold,
+                Signals& signals, const WaitLimits& limits, const Store& store, const Hold& hold,
                 Withheld& withheld, Output& output) const {
     // Whatever happens: first the end of the use, then the release.
     struct Closing {
@@ -589,7 +589,7 @@ Examples:
         service.close();
       }
     } const closing{contender, service};
-    if (const auto code = wait_for_mutex(contender, signals, patience, output)) return *code;
+    if (const auto code = wait_for_mutex(contender, signals, limits, output)) return *code;
     const auto on_loss = on_loss_ == "continue" ? OnLoss::proceed : OnLoss::terminate;
     return Run{invocation, contender, service, signals, store, on_loss, hold, withheld, output}
         .until_end();

@@ -197,7 +197,8 @@ Examples:
     const auto drain = parse_duration(drain_, "--drain");
 
     Signals signals{Signals::Orphans::reaped};  // before any thread
-    const Store store{invocation.options, output, Store::Talk::warnings, drain + time_to_kill};
+    const Store store{invocation.options, output, Store::LogLevelWithoutVerbose::warnings,
+                      drain + time_to_kill};
     LongRunning life;
     Worker worker{invocation, signals, store, drain, output};
     const Scheduler* self = nullptr;

@@ -244,13 +244,13 @@ std::optional<std::string> Election::leader() const {
 }
 
 void Election::show() {
-  std::vector<Portrait> portraits;
-  portraits.reserve(candidates_.size());
+  std::vector<CandidateState> states;
+  states.reserve(candidates_.size());
   for (const auto& [name, candidate] : candidates_) {
-    portraits.push_back(
+    states.push_back(
         {.name = name, .pid = candidate.pid, .role = candidate.role, .token = candidate.token});
   }
-  view_.show(portraits);
+  view_.show(states);
 }
 
 }  // namespace simba::cli::demo

@@ -71,7 +71,7 @@ void View::tell(std::string_view text, const Json& object) {
   print(line, timed);
 }
 
-void View::show(const std::vector<Portrait>& candidates) {
+void View::show(const std::vector<CandidateState>& candidates) {
   candidates_ = candidates;
   if (!draws_ || picture() == drawn_) return;
   print({}, {});
@@ -96,7 +96,7 @@ std::string View::picture() const {
   std::string text =
       "\n" + palette_.paint(Colour::bold, fmt::format("   {:<10}{:<10}{:<12}{}", "CANDIDATE", "PID",
                                                       "ROLE", "FENCING TOKEN"));
-  for (const Portrait& one : candidates_) {
+  for (const CandidateState& one : candidates_) {
     const std::string line =
         fmt::format(" {} {:<10}{:<10}{:<12}{}", one.role == Role::leader ? "*" : " ", one.name,
                     one.pid, to_string(one.role), one.token == 0 ? "" : std::to_string(one.token));

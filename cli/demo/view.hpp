@@ -25,7 +25,7 @@ enum class Role {
 std::string_view to_string(Role role) noexcept;
 
 /// A candidate as it is shown.
-struct Portrait {
+struct CandidateState {
   std::string name{};
   pid_t pid = 0;
   Role role = Role::follower;
@@ -44,7 +44,7 @@ class View {
   void tell(std::string_view text, const Json& object);
 
   /// How the candidates are.
-  void show(const std::vector<Portrait>& candidates);
+  void show(const std::vector<CandidateState>& candidates);
 
   /// Leaves the last picture where it is.
   void finish() { drawn_lines_ = 0; }
@@ -61,7 +61,7 @@ class View {
   const bool draws_;
   const std::shared_ptr<const Clock> clock_ = make_system_clock();
   const LocalTime begin_ = clock_->now();
-  std::vector<Portrait> candidates_;
+  std::vector<CandidateState> candidates_;
   std::size_t drawn_lines_ = 0;
   std::string drawn_;
 };

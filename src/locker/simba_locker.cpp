@@ -23,7 +23,7 @@ namespace simba {
 
 namespace detail {
 
-enum class Patience { until_held, ask_once };
+enum class WaitMode { until_held, ask_once };
 
 /// What came of an acquire that ended without an error.
 struct LockAttempt {
@@ -40,7 +40,7 @@ class SimbaLocker::Impl final : public AbstractMutexContender {
  public:
   Impl(std::string mutex, std::string contender_id, MutexContendServiceFactory& factory);
 
-  detail::LockAttempt acquire(LocalTime deadline, detail::Patience patience,
+  detail::LockAttempt acquire(LocalTime deadline, detail::WaitMode mode,
                               const std::stop_token& stop);
   detail::LockAttempt acquire_within(std::chrono::nanoseconds timeout);
   void close() noexcept;
@@ -77,7 +77,7 @@ class SimbaLocker::Impl final : public AbstractMutexContender {
 
   std::uint64_t begin();
   void start_service();
-  bool has_outcome(detail::Patience patience) const;
+  bool has_outcome(detail::WaitMode mode) const;
   void close_service(Lock& lock) noexcept;
   void set_use(Use use) noexcept;
   std::string names() const;
@@ -105,7 +105,7 @@ class SimbaLocker::Impl final : public AbstractMutexContender {
 };
 
 using detail::LockAttempt;
-using detail::Patience;
+using detail::WaitMode;
 
 namespace {
 
@@ -153,7 +153,7 @@ void SimbaLocker::Impl::on_event(const ContentionEvent& event) {
   changed_.notify_all();
 }
 
-LockAttempt SimbaLocker::Impl::acquire(LocalTime deadline, Patience patience,
+LockAttempt SimbaLocker::Impl::acquire(LocalTime deadline, WaitMode mode,
                                        const std::stop_token& stop) {
   const std::uint64_t life = begin();
   if (stop.stop_requested()) {
@@ -167,9 +167,7 @@ LockAttempt SimbaLocker::Impl::acquire(LocalTime deadline, Patience patience,
   if (stop.stop_possible()) on_stop.emplace(stop, Wake{*this});
 
   Lock lock{mutex_};
-  const auto ended = [&] {
-    return life_ != life || has_outcome(patience) || stop.stop_requested();
-  };
+  const auto ended = [&] { return life_ != life || has_outcome(mode) || stop.stop_requested(); };
   try {
     if (!ended()) runtime_->waiter->wait_until(lock, changed_, deadline, ended);
   } catch (...) {
@@ -187,16 +185,16 @@ LockAttempt SimbaLocker::Impl::acquire(LocalTime deadline, Patience patience,
   LockAttempt attempt{.held = false, .holder = holder_, .last_error = last_error_};
   close_service(lock);
   if (const auto& error = attempt.last_error) {
-    const bool asked_in_vain = patience == Patience::ask_once && attempt.holder.empty();
+    const bool asked_in_vain = mode == WaitMode::ask_once && attempt.holder.empty();
     if (asked_in_vain || !error->is_transient()) throw with_names(*error);
   }
   return attempt;
 }
 
 LockAttempt SimbaLocker::Impl::acquire_within(std::chrono::nanoseconds timeout) {
-  if (timeout <= std::chrono::nanoseconds::zero()) return acquire(never, Patience::ask_once, {});
+  if (timeout <= std::chrono::nanoseconds::zero()) return acquire(never, WaitMode::ask_once, {});
   const LocalTime now = runtime_->clock->now();
-  return acquire(timeout < never - now ? now + timeout : never, Patience::until_held, {});
+  return acquire(timeout < never - now ? now + timeout : never, WaitMode::until_held, {});
 }
 
 /// Makes this instance ours. Returns the number of the life that begins.
@@ -236,9 +234,9 @@ void SimbaLocker::Impl::start_service() {
   set_use(Use::acquiring);
 }
 
-bool SimbaLocker::Impl::has_outcome(Patience patience) const {
+bool SimbaLocker::Impl::has_outcome(WaitMode mode) const {
   if (granted_) return true;
-  if (patience == Patience::ask_once) return !holder_.empty() || last_error_;
+  if (mode == WaitMode::ask_once) return !holder_.empty() || last_error_;
   return last_error_ && !last_error_->is_transient();
 }
 
@@ -319,7 +317,7 @@ SimbaLocker::~SimbaLocker() {
   impl_->close();
 }
 
-void SimbaLocker::acquire() { impl_->acquire(never, Patience::until_held, {}); }
+void SimbaLocker::acquire() { impl_->acquire(never, WaitMode::until_held, {}); }
 
 void SimbaLocker::acquire(std::chrono::nanoseconds timeout) {
   const LockAttempt attempt = impl_->acquire_within(timeout);
@@ -327,10 +325,10 @@ void SimbaLocker::acquire(std::chrono::nanoseconds timeout) {
 }
 
 bool SimbaLocker::acquire(std::stop_token stop) {
-  return impl_->acquire(never, Patience::until_held, stop).held;
+  return impl_->acquire(never, WaitMode::until_held, stop).held;
 }
 
-bool SimbaLocker::try_acquire() { return impl_->acquire(never, Patience::ask_once, {}).held; }
+bool SimbaLocker::try_acquire() { return impl_->acquire(never, WaitMode::ask_once, {}).held; }
 
 bool SimbaLocker::acquire_for(std::chrono::nanoseconds timeout) {
   return impl_->acquire_within(timeout).held;

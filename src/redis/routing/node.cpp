@@ -8,23 +8,23 @@ namespace simba::redis {
 
 Node::Node(const Dialer& dialer, Subscriptions::Grants grants, Endpoint expected,
            Confirmation confirmation)
-    : whereabouts_{std::make_shared<Whereabouts>()},
+    : connected_server_{std::make_shared<ConnectedServer>()},
       subscriber_{std::make_shared<Subscriber>(dialer, grants)},
       commands_{std::make_shared<CommandLink>(
           dialer,
-          [whereabouts = whereabouts_,
+          [server = connected_server_,
            subscriber = std::weak_ptr{subscriber_}](const Endpoint& endpoint) {
             std::function<void()> told;
             {
-              const std::lock_guard lock{whereabouts->mutex};
-              whereabouts->endpoint = endpoint;
-              told = whereabouts->on_connected;
+              const std::lock_guard lock{server->mutex};
+              server->endpoint = endpoint;
+              told = server->on_connected;
             }
             if (const auto alive = subscriber.lock()) alive->follow(endpoint);
             if (told) told();
           })},
       replicated_{std::make_shared<ReplicatedBatches>(commands_, confirmation)} {
-  whereabouts_->endpoint = std::move(expected);
+  connected_server_->endpoint = std::move(expected);
   subscriber_->on_unclaimed(
       [weak = std::weak_ptr{commands_}, topology = dialer.topology,
        retention = dialer.token_retention](const Subscriptions::Unclaimed& grant) {
@@ -39,13 +39,13 @@ Node::Node(const Dialer& dialer, Subscriptions::Grants grants, Endpoint expected
 }
 
 void Node::on_connected(std::function<void()> told) {
-  const std::lock_guard lock{whereabouts_->mutex};
-  whereabouts_->on_connected = std::move(told);
+  const std::lock_guard lock{connected_server_->mutex};
+  connected_server_->on_connected = std::move(told);
 }
 
 Endpoint Node::endpoint() const {
-  const std::lock_guard lock{whereabouts_->mutex};
-  return whereabouts_->endpoint;
+  const std::lock_guard lock{connected_server_->mutex};
+  return connected_server_->endpoint;
 }
 
 std::string Node::where() const { return "Redis at " + to_string(endpoint()); }

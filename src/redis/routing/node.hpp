@@ -45,13 +45,13 @@ class Node {
   void close();
 
  private:
-  struct Whereabouts {
+  struct ConnectedServer {
     std::mutex mutex;
     Endpoint endpoint;                   // guarded by mutex
     std::function<void()> on_connected;  // guarded by mutex
   };
 
-  const std::shared_ptr<Whereabouts> whereabouts_;
+  const std::shared_ptr<ConnectedServer> connected_server_;
   const std::shared_ptr<Subscriber> subscriber_;
   const std::shared_ptr<CommandLink> commands_;
   const std::shared_ptr<ReplicatedBatches> replicated_;

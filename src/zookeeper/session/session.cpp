@@ -201,7 +201,7 @@ void Session::on(const Connected& event) {
   const LocalTime now = runtime_->clock->now();
   if (state_ == State::suspended && event.session == id_) {
     if (++unheard_ > most_unheard && now > heard_at_ + timeout_) {
-      begin_anew("servers accept it repeatedly but answer nothing");
+      start_new_session("servers accept it repeatedly but answer nothing");
       return;
     }
     timeout_ = event.timeout;
@@ -258,11 +258,11 @@ void Session::on(const Expired& /*event*/) {
     on(Failed{Error{ErrorKind::unavailable,
                     "ZooKeeper: the servers ended the session as soon as it started"}});
   } else {
-    begin_anew("ended by the servers");
+    start_new_session("ended by the servers");
   }
 }
 
-void Session::begin_anew(const std::string& why) {
+void Session::start_new_session(const std::string& why) {
   runtime_->log->log(LogLevel::warn,
                      "ZooKeeper: the session ended (" + why + "); starting a new one");
   end_session();

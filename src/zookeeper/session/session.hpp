@@ -140,7 +140,7 @@ class Session : public std::enable_shared_from_this<Session> {
 
   Watching affordable(const std::string& path, Watching wanted);
   void forget_watch(const std::string& path);
-  void begin_anew(const std::string& why);
+  void start_new_session(const std::string& why);
   void end_session();
   std::chrono::milliseconds checked_tick(std::chrono::milliseconds timeout) const;
 
