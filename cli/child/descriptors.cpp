@@ -1,11 +1,11 @@
 #include "cli/child/descriptors.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <fcntl.h>
 #include <filesystem>
-#include <string>
 #include <system_error>
+
+#include "core/text.hpp"
 
 namespace simba::cli {
 
@@ -13,10 +13,7 @@ std::vector<int> open_descriptors() {
   std::vector<int> open;
   std::error_code missing;
   for (const auto& file : std::filesystem::directory_iterator{"/proc/self/fd", missing}) {
-    const std::string name = file.path().filename().string();
-    int number = -1;
-    std::from_chars(name.data(), name.data() + name.size(), number);
-    open.push_back(number);
+    open.push_back(detail::parse_number<int>(file.path().filename().string()).value_or(-1));
   }
   if (missing) {
     for (int number = 0; number < 1024; ++number) open.push_back(number);

@@ -1,14 +1,14 @@
 #include "simba/config/duration.hpp"
 
-#include <charconv>
+#include <algorithm>
 #include <cstdint>
 #include <limits>
 #include <optional>
-#include <system_error>
 
 #include <fmt/format.h>
 
 #include "config/messages.hpp"
+#include "core/text.hpp"
 
 namespace simba::config {
 namespace {
@@ -38,21 +38,20 @@ std::optional<std::int64_t> factor_of(std::string_view unit) {
 
 /// `whole` is what messages show.
 milliseconds parse(std::string_view text, std::string_view whole, WithoutUnit numbers) {
-  std::int64_t number = 0;
-  const bool digit = !text.empty() && text.front() >= '0' && text.front() <= '9';
-  if (!digit) refuse_duration(whole, "is not a duration");
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error == std::errc::result_out_of_range) refuse_duration(whole, "is too long");
-  const std::string_view unit = text.substr(static_cast<std::size_t>(end - text.data()));
-  if (unit.empty() && number != 0 && numbers == WithoutUnit::refused) {
+  const std::size_t digits = std::min(text.find_first_not_of("0123456789"), text.size());
+  if (digits == 0) refuse_duration(whole, "is not a duration");
+  const auto number = detail::parse_number<std::int64_t>(text.substr(0, digits));
+  if (!number) refuse_duration(whole, "is too long");
+  const std::string_view unit = text.substr(digits);
+  if (unit.empty() && *number != 0 && numbers == WithoutUnit::refused) {
     refuse(fmt::format("{0} has no unit: did you mean {1}s or {1}ms?", shown(whole), whole));
   }
   const auto factor = unit.empty() ? 1 : factor_of(unit);
   if (!factor) refuse_duration(whole, "is not a duration");
   // It is counted in nanoseconds, and added to moments, in what uses it.
   constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max() / 1'000'000 / 4;
-  if (number > most / *factor) refuse_duration(whole, "is too long");
-  return milliseconds{number * *factor};
+  if (*number > most / *factor) refuse_duration(whole, "is too long");
+  return milliseconds{*number * *factor};
 }
 
 }  // namespace
