@@ -10,7 +10,6 @@
 #include <openssl/evp.h>
 #include <openssl/pem.h>
 #include <openssl/rsa.h>
-#include <openssl/x509.h>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -18,6 +17,8 @@
 
 #include <asio.hpp>
 #include <asio/ssl.hpp>
+
+#include "support/own_certificate.hpp"
 
 namespace simba::mysql::test {
 
@@ -49,9 +50,7 @@ class RogueServer {
     }};
   }
 
-  /// Without TLS.
-  explicit RogueServer(Endless endless)
-      : RogueServer{Tls::none, "", "mysql_native_password", endless} {}
+  RogueServer(Tls tls, Endless endless) : RogueServer{tls, "", "mysql_native_password", endless} {}
 
   ~RogueServer() { wait(); }
   RogueServer(const RogueServer&) = delete;
@@ -75,15 +74,6 @@ class RogueServer {
 
  private:
   static constexpr std::string_view nonce = "abcdefghijklmnopqrst";
-  template <auto Free>
-  struct Deleter {
-    template <typename T>
-    void operator()(T* object) const {
-      Free(object);
-    }
-  };
-  using Key = std::unique_ptr<EVP_PKEY, Deleter<EVP_PKEY_free>>;
-
   void wait() {
     if (!thread_.joinable()) return;
     asio::error_code ignored;  // for the case that no client came
@@ -95,12 +85,8 @@ class RogueServer {
 
   void play(asio::ip::tcp::socket& socket) {
     say(socket, 0, greeting());
-    if (plugin_.empty()) {
-      flood(socket);
-      return;
-    }
     if (tls_ == Tls::none) {
-      rob(socket);
+      serve(socket);
       return;
     }
     hear(socket);  // the wish to encrypt
@@ -109,12 +95,19 @@ class RogueServer {
       return;
     }
     asio::ssl::context context{asio::ssl::context::tls_server};
-    ::SSL_CTX_use_PrivateKey(context.native_handle(), key_.get());
-    const std::unique_ptr<X509, Deleter<X509_free>> certificate = own_certificate();
-    ::SSL_CTX_use_certificate(context.native_handle(), certificate.get());
+    support::use_own_certificate(context.native_handle(), key_.get());
     asio::ssl::stream<asio::ip::tcp::socket&> stream{socket, context};
     stream.handshake(asio::ssl::stream_base::server);
-    rob(stream);
+    serve(stream);
+  }
+
+  template <typename Stream>
+  void serve(Stream& stream) {
+    if (plugin_.empty()) {
+      flood(stream);
+    } else {
+      rob(stream);
+    }
   }
 
   template <typename Stream>
@@ -147,7 +140,8 @@ class RogueServer {
   }
 
   /// Never ends by itself.
-  void flood(asio::ip::tcp::socket& socket) {
+  template <typename Stream>
+  void flood(Stream& socket) {
     using namespace std::string_literals;
     const std::string column = "\0\0\0\0\1c\0\x0C\x2D\0\xFF\xFF\0\0\xFD\0\0\0\0\0"s;
     hear(socket);  // the log-in
@@ -175,13 +169,15 @@ class RogueServer {
     }
   }
 
-  void say_next(asio::ip::tcp::socket& socket, std::string_view payload) {
+  template <typename Stream>
+  void say_next(Stream& socket, std::string_view payload) {
     say(socket, next(), payload);
     ++last_;
   }
 
   /// The same packet for ever, many at a time: as fast as it goes.
-  [[noreturn]] void repeat(asio::ip::tcp::socket& socket, std::string_view payload) {
+  template <typename Stream>
+  [[noreturn]] void repeat(Stream& socket, std::string_view payload) {
     std::string packets;
     for (int i = 0; i < 256; ++i) {  // then their numbers begin anew
       packets += packet(next(), payload);
@@ -229,7 +225,7 @@ class RogueServer {
   std::uint8_t next() const { return static_cast<std::uint8_t>(last_ + 1); }
 
   std::string public_key() const {
-    const std::unique_ptr<BIO, Deleter<BIO_free>> text{::BIO_new(::BIO_s_mem())};
+    const std::unique_ptr<BIO, support::OpenSslDeleter<BIO_free>> text{::BIO_new(::BIO_s_mem())};
     ::PEM_write_bio_PUBKEY(text.get(), key_.get());
     const char* data = nullptr;
     const long size = ::BIO_get_mem_data(text.get(), &data);
@@ -237,7 +233,7 @@ class RogueServer {
   }
 
   std::string decrypted(const std::string& secret) const {
-    const std::unique_ptr<EVP_PKEY_CTX, Deleter<EVP_PKEY_CTX_free>> context{
+    const std::unique_ptr<EVP_PKEY_CTX, support::OpenSslDeleter<EVP_PKEY_CTX_free>> context{
         ::EVP_PKEY_CTX_new(key_.get(), nullptr)};
     ::EVP_PKEY_decrypt_init(context.get());
     ::EVP_PKEY_CTX_set_rsa_padding(context.get(), RSA_PKCS1_OAEP_PADDING);
@@ -255,20 +251,11 @@ class RogueServer {
     return password;
   }
 
-  std::unique_ptr<X509, Deleter<X509_free>> own_certificate() const {
-    std::unique_ptr<X509, Deleter<X509_free>> certificate{::X509_new()};
-    ::X509_gmtime_adj(X509_getm_notBefore(certificate.get()), -3'600);
-    ::X509_gmtime_adj(X509_getm_notAfter(certificate.get()), 3'600);
-    ::X509_set_pubkey(certificate.get(), key_.get());
-    ::X509_sign(certificate.get(), key_.get(), ::EVP_sha256());
-    return certificate;
-  }
-
   const Tls tls_;
   const Endless endless_;
   const std::string plugin_;
   const std::string preferred_;
-  const Key key_{EVP_RSA_gen(2048)};
+  const support::OwnKey key_ = support::new_own_key();
   asio::io_context context_;
   asio::ip::tcp::acceptor acceptor_{context_, {asio::ip::address_v4::loopback(), 0}};
   const std::uint16_t port_ = acceptor_.local_endpoint().port();

@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <cstdlib>
 #include <memory>
 #include <string>
 #include <unistd.h>
@@ -94,6 +95,15 @@ inline sql::Row change(sql::Session& session, sql::Change change, const sql::Ask
   if (rows.size() != 1) throw std::runtime_error{fmt::format("{} rows", rows.size())};
   return rows.front();
 }
+
+/// An environment variable, as long as it exists.
+struct Variable {
+  Variable(const char* variable, const std::string& value) : name{variable} {
+    ::setenv(name, value.c_str(), 1);
+  }
+  ~Variable() { ::unsetenv(name); }
+  const char* const name;
+};
 
 /// The error of a call that must fail.
 template <typename Call>

@@ -1,5 +1,4 @@
 // Several hosts, and which of them may get a password.
-#include <cstdlib>
 #include <fstream>
 #include <netinet/in.h>
 #include <string>
@@ -26,14 +25,6 @@ PostgreSqlOptions elsewhere() {
   options.host = "0.0.0.0";
   return options;
 }
-
-struct Variable {
-  Variable(const char* variable, const std::string& value) : name{variable} {
-    ::setenv(name, value.c_str(), 1);
-  }
-  ~Variable() { ::unsetenv(name); }
-  const char* const name;
-};
 
 TEST(PostgreSqlPassword, OfTheEnvironmentGoesToAnotherHostOnlyInAWayThatWasChosen) {
   PostgreSqlOptions options = elsewhere();
