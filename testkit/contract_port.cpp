@@ -1,4 +1,5 @@
 // The port itself, engine::LeaseStore: what each request does and answers, and what watches tell.
+#include <algorithm>
 #include <atomic>
 #include <functional>
 #include <memory>
@@ -72,11 +73,14 @@ class Client {
             .waiting_since = contract_.now()};
   }
 
+  LeaseRecord acquire(const LeaseRequest& request) const {
+    return record([&](AnswerHandler handler) { store_->acquire(request, std::move(handler)); });
+  }
   LeaseRecord acquire(const std::string& mutex, const std::string& contender,
                       FencingToken takes_over = 0) const {
     LeaseRequest request = request_of(mutex, contender);
     request.takes_over = takes_over;
-    return record([&](AnswerHandler handler) { store_->acquire(request, std::move(handler)); });
+    return acquire(request);
   }
   /// For an owner that does not know that it is: where the store cannot tell whether it is, or a
   /// namesake, by taking over.
@@ -165,6 +169,11 @@ class Notices {
     }
     return std::nullopt;
   }
+  bool tells_of_a_loss() const {
+    const auto told = all();
+    return std::any_of(told.begin(), told.end(),
+                       [](const Notice& notice) { return notice.kind == Notice::Kind::revoked; });
+  }
 
  private:
   mutable std::mutex mutex_;
@@ -201,6 +210,7 @@ class Waiter {
   }
   FencingToken token() const { return owned_ ? owned_->fencing_token : 0; }
   std::optional<LeaseRecord> grant() const { return notices_->grant(); }
+  bool told_of_a_loss() const { return notices_->tells_of_a_loss(); }
 
   /// Stops waiting.
   void leave() {
@@ -639,6 +649,33 @@ void a_grant_by_notice_says_from_when_it_counts(Contract& contract) {
   EXPECT_GT(grant->ttl_left, 0ms);
 }
 
+// What it asked before it heard of the grant comes after the store has decided it. Another waits
+// behind it, who would get the mutex if that ended the ownership.
+void an_acquisition_that_crosses_a_grant_does_not_end_it(Contract& contract) {
+  Client client{contract};
+  Client other{contract};
+  const std::string mutex = contract.fresh_name();
+  const FencingToken token = other.acquire(mutex, "a").fencing_token;
+  const LeaseRequest crossing = client.request_of(mutex, "b");
+  Waiter b{client, mutex, "b"};
+  settle(contract, {&b});
+  Waiter c{other, mutex, "c"};
+  settle(contract, {&b, &c});
+  other.release(mutex, "a", token);
+  ASSERT_TRUE(contract.eventually([&] { return other.retrieve(mutex).owner_id == "b"; }));
+  const LeaseRecord answer = client.acquire(crossing);
+  EXPECT_EQ(answer.owner_id, "b");
+  EXPECT_FALSE(answer.namesake);
+  ASSERT_TRUE(contract.eventually([&] { return b.owns(); }));
+  EXPECT_GE(answer.fencing_token, b.token());
+  settle(contract, {&b, &c});
+  EXPECT_FALSE(b.told_of_a_loss());
+  EXPECT_FALSE(c.owns());
+  EXPECT_EQ(client.guard(mutex, "b").owner_id, "b");
+  client.release(mutex, "b", answer.fencing_token);
+  EXPECT_TRUE(contract.eventually([&] { return c.owns(); }));
+}
+
 void waiters_are_served_in_order_but_for_those_who_left(Contract& contract) {
   Client client{contract};
   Client other{contract};
@@ -725,6 +762,9 @@ ContractCases port_cases() {
        {port, prompt}},
       {"PortGrantsByNoticeSayFromWhenTheyCount",
        a_grant_by_notice_says_from_when_it_counts,
+       {port, fair}},
+      {"PortKeepsAGrantThatAnAcquisitionCrosses",
+       an_acquisition_that_crosses_a_grant_does_not_end_it,
        {port, fair}},
       {"PortServesWaitersInOrderButForThoseWhoLeft",
        waiters_are_served_in_order_but_for_those_who_left,

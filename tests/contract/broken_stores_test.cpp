@@ -45,6 +45,7 @@ enum class Fault {
   cuts_names,
   ignores_case,
   overlooks_namesakes,
+  ends_crossed_grants,
 };
 
 const std::map<std::string_view, Fault>& faults() {
@@ -60,7 +61,8 @@ const std::map<std::string_view, Fault>& faults() {
       {"never-ends-leases", Fault::never_ends_leases},
       {"cuts-names", Fault::cuts_names},
       {"ignores-case", Fault::ignores_case},
-      {"overlooks-namesakes", Fault::overlooks_namesakes}};
+      {"overlooks-namesakes", Fault::overlooks_namesakes},
+      {"ends-crossed-grants", Fault::ends_crossed_grants}};
   return all;
 }
 
@@ -73,6 +75,14 @@ class BrokenStore final : public simba::engine::LeaseStore {
   std::shared_ptr<void> attach() override { return store_->attach(); }
 
   void acquire(const LeaseRequest& request, AnswerHandler handler) override {
+    if (fault_ == Fault::ends_crossed_grants) {
+      // As if it had lost by its own account what it does not know of yet.
+      store_->retrieve(request, [&](const LeaseAnswer& answer) {
+        const LeaseRecord& found = *answer.record();
+        if (found.owner_id != request.contender_id) return;
+        store_->release(request, found.fencing_token, [](const LeaseAnswer&) {});
+      });
+    }
     store_->acquire(broken(request), [=, this](LeaseAnswer answer) {
       const bool early =
           fault_ == Fault::ends_leases_early && answer.record()->owner_id == request.contender_id;
@@ -180,9 +190,10 @@ int run_broken(int argc, char** argv, Fault fault) {
   const auto broken = std::make_shared<BrokenStore>(fault);
   simba::testkit::StoreUnderTest store;
   store.name = "Broken";
-  store.capabilities = {Capability::cut_off,     Capability::prompt_hand_over,
-                        Capability::exact_names, Capability::duplicate_ids,
-                        Capability::lease_store, Capability::timed_leases};
+  store.capabilities = {Capability::cut_off,        Capability::prompt_hand_over,
+                        Capability::fair_hand_over, Capability::exact_names,
+                        Capability::duplicate_ids,  Capability::lease_store,
+                        Capability::timed_leases};
   store.make_factory = [=](const std::string&, const ContentionOptions& options) {
     return std::make_unique<simba::engine::LeaseServiceFactory>(broken, simba::make_runtime(),
                                                                 options);
@@ -215,6 +226,7 @@ constexpr std::array findings{
     Finding{"tells-nobody", "PortTellsObserversOfChangesAndGrantsThemNothing"},
     Finding{"ends-leases-early", "PortLetsNobodyElseInBeforeTheStatedEndOfALease", 1},
     Finding{"overlooks-namesakes", "PortGrantsANamesakeNothingAndTellsItSo"},
+    Finding{"ends-crossed-grants", "PortKeepsAGrantThatAnAcquisitionCrosses"},
     Finding{"repeats-tokens", "FencingTokensGrowWithEveryAcquisition"},
     Finding{"repeats-tokens", "AServiceStartedAgainAcquiresAgainWithAGreaterToken"},
     Finding{"does-not-renew", "RenewalHoldsOwnershipPastTheLease", 1},
