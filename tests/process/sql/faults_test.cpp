@@ -10,6 +10,7 @@
 #include <gtest/gtest.h>
 
 #include "process/sql/products.hpp"
+#include "simba/testkit/recording_contender.hpp"
 #include "support/ownership/lock_holder.hpp"
 #include "support/ownership/ownership_ledger.hpp"
 #include "support/patience.hpp"
@@ -233,6 +234,34 @@ TEST_P(SqlFaults, ASlowNetworkCostsNoMutualExclusion) {
   long_owner();
   expect_recovery("delay");
   expect_all_take_part();
+}
+
+// Nobody tells of it: the poll interval is the only way to learn. The lease is an hour, so that it
+// is not its end that the waiter waits for.
+TEST_P(SqlFaults, AWaiterOwnsWhatARestoredTableHasFreeWithASmallerVersion) {
+  const auto run = [&](const std::string& statement) {
+    GetParam().run(server_->location(), statement);
+  };
+  run("INSERT INTO simba_mutex (mutex,acquired_at,ttl_at,transition_at,owner_id,version) VALUES "
+      "('restored',0,4102444800000,4102444800000,'another',1000)");
+  sql::SqlOptions options;
+  options.contention.ttl = 1h;
+  const auto factory = GetParam().make_factory(server_->location(), server_->port(), options);
+  testkit::RecordingContender contender{"restored"};
+  const auto service = factory->create_mutex_contend_service(contender);
+  service->start();
+  ASSERT_TRUE(eventually([&] { return service->after_owner().owner_id() == "another"; }));
+
+  run("DELETE FROM simba_mutex WHERE mutex = 'restored'");
+  run("INSERT INTO simba_mutex (mutex,acquired_at,ttl_at,transition_at,owner_id,version) VALUES "
+      "('restored',0,0,0,'',7)");
+  const auto restored = now();
+  constexpr auto longest_poll_interval = 1s;  // of the defaults of the products
+  EXPECT_TRUE(within(longest_poll_interval + 1s, [&] { return service->is_owner(); }));
+  RecordProperty(
+      "took_ms",
+      static_cast<int>(std::chrono::ceil<std::chrono::milliseconds>(now() - restored).count()));
+  EXPECT_EQ(service->fencing_token(), 8U);
 }
 
 INSTANTIATE_TEST_SUITE_P(Servers, SqlFaults, testing::ValuesIn(sql_server_products()),

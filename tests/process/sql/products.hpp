@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "process/mysql/console.hpp"
+#include "process/postgresql/console.hpp"
 #include "simba/core/mutex_service_factory.hpp"
 #include "simba/mysql/mysql_factory.hpp"
 #include "simba/postgresql/postgresql_factory.hpp"
@@ -28,6 +30,9 @@ struct SqlProduct {
   std::function<std::unique_ptr<MutexServiceFactory>(const Location& location, std::uint16_t port,
                                                      const sql::SqlOptions& options)>
       make_factory;
+
+  /// A statement of the test's own.
+  std::function<void(const Location& location, const std::string& statement)> run;
 };
 
 inline void PrintTo(const SqlProduct& product, std::ostream* stream) { *stream << product.name; }
@@ -39,16 +44,23 @@ inline std::vector<SqlProduct> sql_server_products() {
     return mysql::make_mysql_factory(
         verifying(client_options<mysql::MySqlOptions>(location, port, options), location));
   };
+  const auto run_mysql = [](const Location& location, const std::string& statement) {
+    mysql::test::Console{verifying(mysql::test::options_of(location), location)}.run(statement);
+  };
   return {
       {"PostgreSql", nothing, [] { return std::make_unique<PostgreSqlServer>(); },
        [](const Location& location, std::uint16_t port, const sql::SqlOptions& options) {
          return postgresql::make_postgresql_factory(
              client_options<postgresql::PostgreSqlOptions>(location, port, options));
+       },
+       [](const Location& location, const std::string& statement) {
+         postgresql::test::Console{postgresql::test::options_of(location)}.run(statement);
        }},
-      {"MariaDb", nothing, [] { return std::make_unique<MariaDbServer>(); }, make_mysql},
-      {"MySql57", MySqlServer::missing, [] { return std::make_unique<MySqlServer>(); }, make_mysql},
+      {"MariaDb", nothing, [] { return std::make_unique<MariaDbServer>(); }, make_mysql, run_mysql},
+      {"MySql57", MySqlServer::missing, [] { return std::make_unique<MySqlServer>(); }, make_mysql,
+       run_mysql},
       {"MySql97", MySql97Server::missing, [] { return std::make_unique<MySql97Server>(); },
-       make_mysql},
+       make_mysql, run_mysql},
   };
 }
 
