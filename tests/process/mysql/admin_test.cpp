@@ -9,6 +9,7 @@
 
 #include "process/admin_checks.hpp"
 #include "process/mysql/console.hpp"
+#include "process/mysql/jvm_contender.hpp"
 #include "simba/mysql/mysql_admin.hpp"
 #include "support/servers.hpp"
 
@@ -59,21 +60,27 @@ TEST_F(MySqlAdmin, WarnsOfAVersionThatTheJvmLibraryWillNotReadForLong) {
   EXPECT_THAT(version("2147483648"), Contains(HasSubstr("can no longer read this one")));
 }
 
-TEST_F(MySqlAdmin, NamesASessionThatKeepsARowLocked) {
-  init();
-  console.run("INSERT INTO simba_mutex VALUES ('m',0,0,0,'',1)");
-  EXPECT_THAT(warnings(examine(own)), testing::Not(Contains(HasSubstr("row locks"))));
-  Console stopped{own};  // as a JVM waiter between UPDATE and COMMIT
-  stopped.run("BEGIN; UPDATE simba_mutex SET version=version+1 WHERE mutex='m'");
-  const std::string number = stopped.value("SELECT CONNECTION_ID()");
+/// A waiter of the JVM library changes nothing: its UPDATE finds the row owned, and locks it.
+void expect_waiter_between_update_and_commit_is_named(engine::StoreAdmin& admin,
+                                                      const MySqlOptions& own) {
+  Console{own}.run("INSERT INTO simba_mutex VALUES ('m',0,4102444800000,4102444800000,'owner',1)");
+  EXPECT_THAT(warnings(admin.examine()), testing::Not(Contains(HasSubstr("row locks"))));
+  mysql::test::JvmContender stopped{own, "0:1@10.0.0.1"};
+  ASSERT_FALSE(stopped.begin_acquire("m"));
+  const std::string number = stopped.session();
   EXPECT_TRUE(support::eventually([&] {
     // InnoDB answers with what it found last where it was asked less than 100 ms ago.
     std::this_thread::sleep_for(200ms);
-    const auto found = warnings(examine(own));
+    const auto found = warnings(admin.examine());
     return std::any_of(found.begin(), found.end(), [&](const std::string& text) {
       return text.find("KILL " + number) != std::string::npos;
     });
   }));
+}
+
+TEST_F(MySqlAdmin, NamesASessionThatKeepsARowLocked) {
+  init();
+  expect_waiter_between_update_and_commit_is_named(*make_mysql_admin(own, quiet_runtime()), own);
 }
 
 TEST_F(MySqlAdmin, NamesTheRightsThatAreMissing) {
@@ -219,17 +226,7 @@ TEST_P(MySqlAdminOnMySql, TellsVersionAndEvicts) {
 }
 
 TEST_P(MySqlAdminOnMySql, NamesASessionThatKeepsARowLocked) {
-  Console stopped{own};
-  stopped.run("INSERT INTO simba_mutex VALUES ('m',0,0,0,'',1)");
-  stopped.run("BEGIN; UPDATE simba_mutex SET version=version+1 WHERE mutex='m'");
-  const std::string number = stopped.value("SELECT CONNECTION_ID()");
-  EXPECT_TRUE(support::eventually([&] {
-    std::this_thread::sleep_for(200ms);  // see MySqlAdmin.NamesASessionThatKeepsARowLocked
-    const auto found = warnings(admin->examine());
-    return std::any_of(found.begin(), found.end(), [&](const std::string& text) {
-      return text.find("KILL " + number) != std::string::npos;
-    });
-  }));
+  expect_waiter_between_update_and_commit_is_named(*admin, own);
 }
 
 TEST_P(MySqlAdminOnMySql, NamesTheRightsThatAreMissing) {
