@@ -5,12 +5,36 @@
 
 #include <fmt/format.h>
 
+#include "core/text.hpp"
 #include "sql/workers/poll_wait.hpp"
 
 namespace simba::mysql {
 
+std::string version_warning(std::string_view mutex, std::uint64_t version) {
+  constexpr std::uint64_t seconds_a_day = 86'400;
+  const std::string when =
+      version > largest_jvm_version
+          ? "it can no longer read this one"
+          : fmt::format("at one change per second it will reach that in {} days",
+                        (largest_jvm_version - version) / seconds_a_day);
+  return fmt::format(
+      "mutex \"{}\" has version {}; the JVM library reads versions up to {} only: {}. If it shares "
+      "this mutex, move its users to another name before that",
+      detail::excerpt(mutex), version, largest_jvm_version, when);
+}
+
 Server::Server(Settings checked, std::shared_ptr<Logger> logger)
     : settings{std::move(checked)}, log{std::move(logger)} {}
+
+void Server::saw_version(const std::string& mutex, std::uint64_t version) {
+  if (version <= largest_jvm_version / 2) return;
+  {
+    const std::lock_guard lock{mutex_};
+    if (!warned_of_.insert(mutex).second) return;
+  }
+  log->log(LogLevel::warn,
+           fmt::format("MySQL at {}: {}", settings.place, version_warning(mutex, version)));
+}
 
 /// At the server that answered last; with those of which nobody knows where they are.
 std::size_t Server::left_behind() const {

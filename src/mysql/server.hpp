@@ -2,10 +2,13 @@
 
 #include <atomic>
 #include <cstddef>
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
+#include <string_view>
 
 #include "mysql/settings.hpp"
 #include "simba/core/error.hpp"
@@ -13,6 +16,12 @@
 #include "simba/core/time.hpp"
 
 namespace simba::mysql {
+
+/// What the JVM library can read of a version, a Java int. Users are warned from half of it on.
+inline constexpr std::uint64_t largest_jvm_version = 2'147'483'647;
+
+/// What to tell of a version that is beyond half of that.
+std::string version_warning(std::string_view mutex, std::uint64_t version);
 
 /// What the connections of one database share: the settings, and what was learnt of the server.
 ///
@@ -26,6 +35,10 @@ class Server {
 
   std::atomic<bool> table_seen{false};       ///< it exists and has our columns
   std::atomic<bool> repeatable_read{false};  ///< the binary log allows nothing less
+
+  /// An answer had this version: it is logged, once for each mutex, where it is beyond half of what
+  /// the JVM library can read.
+  void saw_version(const std::string& mutex, std::uint64_t version);
 
   /// Counts a connection that is about to be made. Throws Error `unavailable` where the server that
   /// answered last may have as many of this process as the pool has, with those that were closed
@@ -51,6 +64,7 @@ class Server {
   std::size_t open_ = 0;
   std::string latest_{};                                 // the identity of who answered last
   std::multimap<LocalTime, std::string> left_behind_{};  // until when each counts, and where
+  std::set<std::string> warned_of_{};                    // mutexes with a great version
 };
 
 }  // namespace simba::mysql

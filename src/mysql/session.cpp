@@ -164,6 +164,7 @@ std::vector<Row> MySqlSession::change_rows(Change change, std::span<const Ask> a
   const std::size_t update = looked ? 3 : 1;
   const Reply reply = must(statements::change(change, asks), deadline, update);
   auto rows = exactly(answer::rows(answer::last(reply)), asks);
+  for (const Row& row : rows) server_->saw_version(row.mutex, row.version);
   if (change == Change::release) return rows;
   std::vector<Row> before;
   if (looked) before = exactly(answer::rows(answer::statement(reply, update - 1)), asks);
@@ -216,7 +217,9 @@ Error MySqlSession::name_taken(const std::string& mutex, LocalTime deadline) {
 std::vector<Row> MySqlSession::look(std::span<const std::string> mutexes, LocalTime deadline) {
   if (mutexes.empty()) return {};
   const Reply reply = must(statements::look(mutexes), deadline, never_changes);
-  return exactly(answer::rows(answer::last(reply)), mutexes);
+  auto rows = exactly(answer::rows(answer::last(reply)), mutexes);
+  for (const Row& row : rows) server_->saw_version(row.mutex, row.version);
+  return rows;
 }
 
 bool MySqlSession::init(const std::string& mutex, LocalTime deadline) {

@@ -11,6 +11,7 @@
 #include "core/tested_versions.hpp"
 #include "core/text.hpp"
 #include "mysql/answer.hpp"
+#include "mysql/server.hpp"
 #include "mysql/statements.hpp"
 #include "simba/core/error.hpp"
 #include "sql/admin/sql_admin.hpp"
@@ -40,9 +41,6 @@ constexpr std::string_view columns =
 constexpr std::string_view engine_of_table =
     "SELECT engine FROM information_schema.tables "
     "WHERE table_schema=DATABASE() AND table_name='simba_mutex'";
-
-/// What the JVM library can read of a version, a Java int.
-constexpr std::uint64_t largest_jvm_version = 2'147'483'647;
 
 /// Sessions that hold row locks and do nothing, for longer than any statement of ours takes. {}:
 /// the schema with the list of processes.
@@ -244,16 +242,7 @@ void Examination::check_versions(std::vector<Finding>& findings) const {
   const auto& rows = answer::last(reply).rows;
   const auto version = rows.empty() ? std::nullopt : answer::number(rows.front(), 1);
   if (!version) return;
-  constexpr std::uint64_t seconds_a_day = 86'400;
-  const std::string when =
-      *version > largest_jvm_version
-          ? "it can no longer read this one"
-          : fmt::format("at one change per second it will reach that in {} days",
-                        (largest_jvm_version - *version) / seconds_a_day);
-  findings.push_back(warning(
-      fmt::format("mutex \"{}\" has version {}; the JVM library reads versions up to {} only: {}. "
-                  "If it shares this mutex, move its users to another name before that",
-                  text(rows.front(), 0), *version, largest_jvm_version, when)));
+  findings.push_back(warning(version_warning(rows.front()[0].value_or(""), *version)));
 }
 
 void Examination::check_sessions(std::string_view processes, std::vector<Finding>& findings) const {

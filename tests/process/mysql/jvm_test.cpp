@@ -63,6 +63,23 @@ TEST_F(MySqlBesideJvm, EachTakesOverWhenTheLeaseOfTheOtherIsOver) {
   EXPECT_EQ(change(*session, Change::guard, ask("m", "me")).owner_id, "0:1@10.0.0.1");
 }
 
+TEST_F(MySqlBesideJvm, AVersionThatItWillNotReadForLongIsLoggedOncePerMutex) {
+  const std::string warning = "the JVM library reads versions up to 2147483647 only";
+  console.run("INSERT INTO simba_mutex VALUES ('m',0,0,0,'',1073741822),('n',0,0,0,'',2147483647)");
+  ASSERT_EQ(acquire("m", "me").version, 1'073'741'823U);
+  EXPECT_EQ(log->count(warning), 0U) << log->text();
+  ASSERT_EQ(change(*session, Change::guard, ask("m", "me")).version, 1'073'741'824U);
+  EXPECT_EQ(log->count("mutex \"m\" has version 1073741824"), 1U) << log->text();
+  change(*session, Change::guard, ask("m", "me"));
+  change(*client.connect(), Change::guard, ask("m", "me"));
+  EXPECT_EQ(log->count(warning), 1U) << log->text();
+  acquire("n", "me");
+  EXPECT_EQ(log->count("mutex \"n\" has version 2147483648; the JVM library reads versions up to "
+                       "2147483647 only: it can no longer read this one"),
+            1U)
+      << log->text();
+}
+
 // One that waits, and hangs before its COMMIT, keeps the owner from renewing. So the owner steps
 // down in time, as it does while it is cut off; nobody else gets in, either.
 TEST_F(MySqlBesideJvm, OneThatHangsBeforeItsCommitKeepsOursFromRenewing) {
