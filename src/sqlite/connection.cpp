@@ -176,7 +176,7 @@ Connection::Connection(std::filesystem::path path, LocalTime deadline, const sql
   sqlite3* handle = nullptr;
   // Used by one thread at a time, so SQLite needs no lock of its own.
   const int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX |
-                    SQLITE_OPEN_EXRESCODE;  // NOLINT(hicpp-signed-bitwise)
+                    SQLITE_OPEN_NOFOLLOW | SQLITE_OPEN_EXRESCODE;  // NOLINT(hicpp-signed-bitwise)
   const int code = ::sqlite3_open_v2(path_.c_str(), &handle, flags, nullptr);
   handle_.reset(handle);
   if (code != SQLITE_OK) fail(code);

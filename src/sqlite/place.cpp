@@ -8,6 +8,7 @@
 #include <string_view>
 #include <sys/stat.h>
 #include <sys/vfs.h>
+#include <system_error>
 #include <unistd.h>
 #include <utility>
 
@@ -46,6 +47,19 @@ bool is_mounted(const std::filesystem::path& file) {
   return own && around && *own != *around;
 }
 
+std::filesystem::path absolute_path(const std::filesystem::path& file) {
+  std::error_code no_folder;  // this process is in one that was removed
+  auto path = std::filesystem::absolute(file, no_folder);
+  return no_folder ? file : path;
+}
+
+/// The links of its directory followed, as far as that exists.
+std::filesystem::path without_links(const std::filesystem::path& file) {
+  std::error_code unresolved;
+  const auto folder = std::filesystem::weakly_canonical(file.parent_path(), unresolved);
+  return unresolved ? file : folder / file.filename();
+}
+
 }  // namespace
 
 std::string_view shared_file_system(std::uint32_t magic) noexcept {
@@ -68,12 +82,16 @@ std::string_view shared_file_system(std::uint32_t magic) noexcept {
   return found == kinds.end() ? std::string_view{} : found->name;
 }
 
-Place::Place(std::filesystem::path file, FileMode mode, FileSystem file_system)
-    : file_{std::move(file)}, mode_{mode}, file_system_{file_system} {}
+Place::Place(const std::filesystem::path& file, FileMode mode, FileSystem file_system)
+    : named_{absolute_path(file)},
+      file_{without_links(named_)},
+      mode_{mode},
+      file_system_{file_system} {}
 
 void Place::check() const {
   check_file_system();
-  check_folders();
+  check_folders(file_.parent_path());
+  if (named_ != file_) check_folders(named_.parent_path());
   for (const std::string_view suffix : {"", "-wal", "-shm", "-journal", "-alive"}) {
     check_file(file_.string().append(suffix));
   }
@@ -92,9 +110,8 @@ void Place::check_file_system() const {
                      file_.string(), name));
 }
 
-void Place::check_folders() const {
+void Place::check_folders(const std::filesystem::path& folder) const {
   struct stat innermost {};
-  const auto folder = file_.parent_path();
   if (::stat(folder.c_str(), &innermost) != 0) return;
   for (auto at = folder;; at = at.parent_path()) {
     struct stat facts {};
@@ -102,6 +119,13 @@ void Place::check_folders() const {
     const bool sticky = at != folder && (facts.st_mode & S_ISVTX) != 0;
     const std::string text = at.string();
     const bool groups = mode_ == FileMode::group && facts.st_uid == innermost.st_uid;
+    struct stat link {};
+    if (::lstat(at.c_str(), &link) == 0 && S_ISLNK(link.st_mode) && !is_own_or_roots(link.st_uid)) {
+      refuse(ErrorKind::permission,
+             fmt::format("{} is a symbolic link that belongs to another user (uid {}), who could "
+                         "make it lead elsewhere; use the directory itself",
+                         text, link.st_uid));
+    }
     if (!is_own_or_roots(facts.st_uid) && !groups) {
       refuse(ErrorKind::permission,
              fmt::format("directory {} belongs to another user (uid {}), who could replace the "
@@ -160,12 +184,22 @@ void Place::check_file(const std::filesystem::path& file) const {
   }
 }
 
-// Not by open(): closing a descriptor would drop the locks that SQLite has on the file elsewhere in
-// this process.
+// Closing an ordinary descriptor would drop the locks that SQLite has on the file elsewhere in this
+// process. One of O_PATH has no part in locks, and means the same file to the end, whatever is put
+// in its place meanwhile.
 void Place::make() const noexcept {
   const mode_t bits = mode_ == FileMode::group ? 0660U : 0600U;
   if (::mknod(file_.c_str(), S_IFREG | bits, 0) != 0) return;
-  ::chmod(file_.c_str(), bits);  // whatever the umask
+  const int made = ::open(file_.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC);
+  if (made < 0) return;
+  struct stat facts {};
+  if (::fstat(made, &facts) == 0 && S_ISREG(facts.st_mode) && facts.st_uid == ::geteuid() &&
+      facts.st_nlink == 1 && facts.st_size == 0) {
+    std::array<char, 32> same{};
+    fmt::format_to_n(same.data(), same.size() - 1, "/proc/self/fd/{}", made);
+    ::chmod(same.data(), bits);  // whatever the umask
+  }
+  ::close(made);
 }
 
 }  // namespace simba::sqlite

@@ -17,13 +17,16 @@ std::string_view shared_file_system(std::uint32_t magic) noexcept;
 ///
 /// Nobody else may be able to replace one of its files, or to put a link in its place, so the
 /// directory and all above it are looked at, as sshd does with keys. One above it that anyone can
-/// write is fine where it is sticky (/tmp).
+/// write is fine where it is sticky (/tmp). A directory may be named through links; then those that
+/// hold the links are looked at, too. The file itself may not be a link.
 class Place {
  public:
   // NOLINTNEXTLINE(google-explicit-constructor): a path alone is a place
-  Place(std::filesystem::path file, FileMode mode = FileMode::owner,
+  Place(const std::filesystem::path& file, FileMode mode = FileMode::owner,
         FileSystem file_system = FileSystem::local);
 
+  /// Absolute, and without links but perhaps the file itself, so that SQLite, which names its files
+  /// beside the one that a link leads to, and we mean the same ones.
   const std::filesystem::path& file() const noexcept { return file_; }
 
   /// Throws Error that names the reason and the cure: `unsupported` where two processes may see
@@ -37,9 +40,10 @@ class Place {
 
  private:
   void check_file_system() const;
-  void check_folders() const;
+  void check_folders(const std::filesystem::path& folder) const;
   void check_file(const std::filesystem::path& file) const;
 
+  std::filesystem::path named_;  ///< absolute, as the user wrote it
   std::filesystem::path file_;
   FileMode mode_;
   FileSystem file_system_;

@@ -1,6 +1,5 @@
 #include "simba/sqlite/sqlite_factory.hpp"
 
-#include <system_error>
 #include <utility>
 
 #include "simba/core/error.hpp"
@@ -19,9 +18,6 @@ namespace {
 constexpr sql::SqlDefaults defaults{
     .poll_interval = std::chrono::seconds{1}, .pool_size = 1, .sees_gone_owners = true};
 
-/// Where the database is, absolute and with links followed, as far as it exists. SQLite names its
-/// files beside the one that a link leads to; so must we.
-///
 /// Throws InvalidArgumentError where the options name no file.
 Place place_of(const SqliteOptions& options) {
   if (options.path.empty()) throw InvalidArgumentError{"an SQLite store needs a path"};
@@ -34,10 +30,7 @@ Place place_of(const SqliteOptions& options) {
     throw InvalidArgumentError{"path of an SQLite store must be a file, not a directory: " +
                                options.path.string()};
   }
-  std::error_code unresolved;
-  const auto absolute = std::filesystem::absolute(options.path);
-  auto path = std::filesystem::weakly_canonical(absolute, unresolved);
-  return {unresolved ? absolute : path, options.mode, options.file_system};
+  return {options.path, options.mode, options.file_system};
 }
 
 std::shared_ptr<sql::Database> make_database(const SqliteOptions& options,

@@ -49,8 +49,9 @@ struct SqliteOptions {
 ///
 /// Whoever can write to the directory of the file, or to one above it, could replace the file or
 /// its companions. Opening fails, with an error that says what to do, if that is anyone but
-/// this user, root and, with `FileMode::group`, the group. The same goes for a file that is mounted
-/// alone into its directory: containers that share the file but not the directory do not see each
+/// this user, root and, with `FileMode::group`, the group. The same goes for a path that is a
+/// symbolic link (its directory may be named through links), and for a file that is mounted alone
+/// into its directory: containers that share the file but not the directory do not see each
 /// other.
 ///
 /// Not guaranteed: anything on a network file system, or between hosts.

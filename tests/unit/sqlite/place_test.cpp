@@ -25,7 +25,11 @@
 #include <gtest/gtest.h>
 
 #include "simba/core/error.hpp"
+#include "simba/core/runtime.hpp"
+#include "simba/locker/simba_locker.hpp"
+#include "simba/sqlite/sqlite_factory.hpp"
 #include "sqlite_fixture.hpp"
+#include "support/patience.hpp"
 
 namespace simba::sqlite {
 namespace {
@@ -51,6 +55,21 @@ struct SqlitePlaceTest : SqliteTest {
       const auto database = database_with(mode, file_system);
       const auto session = connect(*database);
       change(*session, sql::Change::acquire, ask("m", "me"));
+      return {};
+    } catch (const Error& error) {
+      return error.what();
+    }
+  }
+
+  /// The same through the public interface.
+  std::string error_of_factory(FileMode mode = FileMode::owner) {
+    try {
+      const auto factory =
+          make_sqlite_factory({.path = path,
+                               .mode = mode,
+                               .sql = {.runtime = make_runtime({.log = make_null_logger()})}});
+      SimbaLocker locker{"m", *factory};
+      locker.acquire(support::scaled(10s));
       return {};
     } catch (const Error& error) {
       return error.what();
@@ -137,6 +156,54 @@ TEST_F(SqlitePlaceTest, ALinkInPlaceOfAFileIsRefusedAndItsTargetLeftAlone) {
                 AllOf(HasSubstr(beside(suffix).string()), HasSubstr("is a symbolic link")));
     EXPECT_EQ(std::filesystem::file_size(target), 0U);
   }
+}
+
+// The attack: somebody who may write the directory that is named puts a link there to a database of
+// ours in a directory that is closed to them.
+TEST_F(SqlitePlaceTest, ALinkInPlaceOfTheDatabaseIsRefusedByTheFactory) {
+  const auto ours = folder.path() / "ours";
+  const auto open = folder.path() / "open";
+  std::filesystem::create_directory(ours);
+  std::filesystem::create_directory(open);
+  path = ours / "simba.db";
+  ASSERT_EQ(error_of_factory(), "");
+  const auto before = std::filesystem::last_write_time(path);
+  std::filesystem::create_symlink(path, open / "simba.db");
+  path = open / "simba.db";
+  for (const FileMode mode : {FileMode::owner, FileMode::group}) {
+    EXPECT_THAT(error_of_factory(mode),
+                AllOf(HasSubstr(path.string()), HasSubstr("is a symbolic link")));
+  }
+  EXPECT_EQ(std::filesystem::last_write_time(ours / "simba.db"), before);
+  ASSERT_EQ(::chmod(open.c_str(), 0777), 0);
+  EXPECT_THAT(error_of_factory(), HasSubstr("any user can put files into directory"));
+}
+
+TEST_F(SqlitePlaceTest, ALinkIsNotFollowedEvenIfItComesAfterTheCheck) {
+  ASSERT_EQ(error_with(FileMode::owner), "");
+  const auto link = folder.path() / "linked.db";
+  std::filesystem::create_symlink(path, link);
+  EXPECT_THROW((Connection{link, soon(), closing}), Error);
+}
+
+TEST_F(SqlitePlaceTest, ADirectoryIsFoundThroughALinkUnlessStrangersCanChangeTheLink) {
+  const auto inner = folder.path() / "inner";
+  const auto open = folder.path() / "open";
+  std::filesystem::create_directory(inner);
+  std::filesystem::create_directory(open);
+  std::filesystem::create_directory_symlink(inner, open / "link");
+  path = open / "link" / "simba.db";
+  EXPECT_EQ(error_of_factory(), "");
+  EXPECT_TRUE(std::filesystem::exists(inner / "simba.db-alive"));
+  ASSERT_EQ(::chmod(open.c_str(), 0777), 0);
+  EXPECT_THAT(error_of_factory(), AllOf(HasSubstr("any user can put files into directory"),
+                                        HasSubstr("chmod o-w " + open.string())));
+  ASSERT_EQ(::chmod(open.c_str(), 01777), 0);
+  EXPECT_EQ(error_of_factory(), "") << "in a sticky one nobody can replace a link of ours";
+  if (::geteuid() != 0) GTEST_SKIP() << "only root can give links away";
+  ASSERT_EQ(::lchown((open / "link").c_str(), nobody, nobody), 0);
+  EXPECT_THAT(error_of_factory(), AllOf(HasSubstr((open / "link").string()),
+                                        HasSubstr("link that belongs to another user")));
 }
 
 TEST_F(SqlitePlaceTest, TheFileOfTheLivingIsNeverReachedThroughALink) {
