@@ -73,7 +73,8 @@ Error error_of(int code, int system_error, const std::filesystem::path& path,
     case SQLITE_PROTOCOL:
       return Error{
           ErrorKind::unavailable,
-          text("timed out because another process is opening the database; is it paused?")};
+          text("timed out because another process keeps the index of the write-ahead log locked; "
+               "is it paused? No user but those who contend should be able to open the files")};
     case SQLITE_INTERRUPT:
     case SQLITE_NOMEM:
       return Error{ErrorKind::unavailable, text("interrupted or out of memory")};
@@ -84,10 +85,57 @@ Error error_of(int code, int system_error, const std::filesystem::path& path,
 
 }  // namespace
 
+// ---- Connection::Call ----------------------------------------------------------------------
+
+/// Tells what SQLite does on this thread for which connection. Where the index of the write-ahead
+/// log is locked while it has to be rebuilt, SQLite tries again a hundred times, sleeping in
+/// between, for ten seconds in all, without asking the busy handler. So that this ends at the
+/// deadline, too, its sleep is ours, which by then no longer sleeps.
+///
+/// This is global because SQLite's list of file systems is.
+class Connection::Call {
+ public:
+  explicit Call(const Connection& connection) noexcept
+      : before_{std::exchange(current, &connection)} {}
+  ~Call() { current = before_; }
+  Call(const Call&) = delete;
+  Call& operator=(const Call&) = delete;
+
+  /// The name of SQLite's usual file system with our sleep; null, the default, where a build of
+  /// SQLite has no such one.
+  static const char* file_system() {
+    static const char* const name = []() -> const char* {
+      const sqlite3_vfs* const usual = ::sqlite3_vfs_find("unix");
+      if (usual == nullptr) return nullptr;
+      static sqlite3_vfs ours = *usual;
+      ours.pNext = nullptr;
+      ours.zName = "simba";
+      ours.xSleep = &Call::sleep;
+      ::sqlite3_vfs_register(&ours, 0);
+      return ours.zName;
+    }();
+    return name;
+  }
+
+ private:
+  static int sleep(sqlite3_vfs* /*files*/, int microseconds) noexcept {
+    if (current == nullptr) return ::sqlite3_sleep((microseconds + 999) / 1'000) * 1'000;
+    current->pause(std::chrono::microseconds{microseconds});
+    return microseconds;
+  }
+
+  static thread_local const Connection* current;
+
+  const Connection* const before_;
+};
+
+constinit thread_local const Connection* Connection::Call::current = nullptr;
+
 // ---- Statement -----------------------------------------------------------------------------
 
 Statement::Statement(Connection& connection, const char* sql) : connection_{connection} {
   sqlite3_stmt* statement = nullptr;
+  const Connection::Call call{connection};
   const int code = ::sqlite3_prepare_v3(connection.handle(), sql, -1, SQLITE_PREPARE_PERSISTENT,
                                         &statement, nullptr);
   statement_.reset(statement);
@@ -114,6 +162,7 @@ Statement& Statement::bind_null(int parameter) {
 }
 
 bool Statement::step() {
+  const Connection::Call call{connection_};
   const int code = ::sqlite3_step(statement_.get());
   if (code == SQLITE_ROW) return true;
   reset();
@@ -177,7 +226,8 @@ Connection::Connection(std::filesystem::path path, LocalTime deadline, const sql
   // Used by one thread at a time, so SQLite needs no lock of its own.
   const int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX |
                     SQLITE_OPEN_NOFOLLOW | SQLITE_OPEN_EXRESCODE;  // NOLINT(hicpp-signed-bitwise)
-  const int code = ::sqlite3_open_v2(path_.c_str(), &handle, flags, nullptr);
+  const Call call{*this};
+  const int code = ::sqlite3_open_v2(path_.c_str(), &handle, flags, Call::file_system());
   handle_.reset(handle);
   if (code != SQLITE_OK) fail(code);
   ::sqlite3_busy_handler(handle, &Connection::busy, this);
@@ -213,6 +263,7 @@ void Connection::fail(int code) {
 }
 
 void Connection::execute(const char* sql) {
+  const Call call{*this};
   const int code = ::sqlite3_exec(handle_.get(), sql, nullptr, nullptr, nullptr);
   if (code != SQLITE_OK) fail(code);
 }
@@ -220,13 +271,13 @@ void Connection::execute(const char* sql) {
 /// Called by SQLite while another process is in the way; zero gives up.
 int Connection::busy(void* self, int attempt) noexcept {
   const auto& connection = *static_cast<const Connection*>(self);
+  return connection.pause(milliseconds{attempt < 4 ? 1 : 1 + attempt % 4}) ? 1 : 0;
+}
+
+bool Connection::pause(std::chrono::nanoseconds span) const noexcept {
   const LocalTime now = sql::real_now();
-  if (now >= connection.deadline_) return 0;
-  const milliseconds pause{attempt < 4 ? 1 : 1 + attempt % 4};
-  return sql::wait_for(connection.closing_, std::min(now + pause, connection.deadline_)) ==
-                 sql::Waited::woken
-             ? 0
-             : 1;
+  return now < deadline_ &&
+         sql::wait_for(closing_, std::min(now + span, deadline_)) != sql::Waited::woken;
 }
 
 // Two processes that switch a fresh database at the same moment can both be told that it is locked,

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <filesystem>
 #include <memory>
@@ -99,11 +100,17 @@ class Connection {
   [[noreturn]] void fail(int code);
 
  private:
+  friend class Statement;
+  class Call;
+
   struct Close {
     void operator()(sqlite3* handle) const noexcept { ::sqlite3_close_v2(handle); }
   };
 
   static int busy(void* self, int attempt) noexcept;
+
+  /// False: the deadline has passed, or the database is being closed.
+  bool pause(std::chrono::nanoseconds span) const noexcept;
 
   const OpenInThisProcess open_;
   const std::filesystem::path path_;

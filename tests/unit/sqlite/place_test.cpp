@@ -1,7 +1,10 @@
 // What other users of the host can do to a database, played where the tests run as root.
 #include "sqlite/place.hpp"
 
+#include <array>
+#include <cerrno>
 #include <chrono>
+#include <csignal>
 #include <cstdint>
 #include <cstdlib>
 #include <fcntl.h>
@@ -15,8 +18,10 @@
 #include <string>
 #include <string_view>
 #include <sys/mount.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <system_error>
 #include <unistd.h>
 #include <vector>
 
@@ -144,6 +149,119 @@ TEST_F(SqlitePlaceTest, ALockOnTheWholeFileOfTheLivingCostsNoMoreThanTheDeadline
   EXPECT_LT(sql::real_now() - begun, 30s);
   ::close(stranger);
   EXPECT_EQ(error_with(FileMode::owner), "");
+}
+
+/// The attack: another process, which may read an older database (0644) or is one of the group that
+/// shares it (0660), holds locks on the index of the write-ahead log. What it does it does as a
+/// process: closing a file here would drop the locks that SQLite has.
+class LockedIndex {
+ public:
+  enum class Damage { none, must_be_rebuilt };
+
+  LockedIndex(const std::filesystem::path& database, short lock, Damage damage) {
+    std::array<int, 2> locked{};
+    if (::pipe2(locked.data(), O_CLOEXEC) != 0)
+      throw std::system_error{errno, std::system_category()};
+    process_ = ::fork();
+    if (process_ == 0) {
+      ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+      const std::string index = database.string() + "-shm";
+      const int file = ::open(index.c_str(), lock == F_RDLCK ? O_RDONLY : O_RDWR);
+      // Every byte that SQLite locks there but the last, which says that somebody has it open.
+      struct flock bytes {};
+      bytes.l_type = lock;
+      bytes.l_whence = SEEK_SET;
+      bytes.l_start = 120;
+      bytes.l_len = 8;
+      bool done = file >= 0 && ::fcntl(file, F_SETLK, &bytes) == 0;
+      if (damage == Damage::must_be_rebuilt) {
+        // As a process leaves it that is killed at work.
+        const int header = ::open(index.c_str(), O_RDWR);
+        constexpr std::array<char, 136> nothing{};
+        done = done && ::pwrite(header, nothing.data(), nothing.size(), 0) == ssize_t{136};
+      }
+      const char answer = done ? 'y' : 'n';
+      done = ::write(locked[1], &answer, 1) == 1;
+      for (;;) ::pause();
+    }
+    char answer = 'n';
+    while (::read(locked[0], &answer, 1) < 0 && errno == EINTR) {
+    }
+    ::close(locked[0]);
+    ::close(locked[1]);
+    EXPECT_EQ(answer, 'y');
+  }
+  ~LockedIndex() {
+    ::kill(process_, SIGKILL);
+    ::waitpid(process_, nullptr, 0);
+  }
+  LockedIndex(const LockedIndex&) = delete;
+  LockedIndex& operator=(const LockedIndex&) = delete;
+
+ private:
+  pid_t process_ = -1;
+};
+
+struct SqliteIndexLockTest : SqlitePlaceTest {
+  /// It fails, as one of a store that cannot be used now, about when it must.
+  template <class Function>
+  void expect_failure_by_deadline(const std::string& what, const Function& function) {
+    const LocalTime begun = sql::real_now();
+    try {
+      function(begun + 200ms);
+      ADD_FAILURE() << what << ": no error";
+    } catch (const Error& error) {
+      EXPECT_EQ(error.kind(), ErrorKind::unavailable) << what << ": " << error.what();
+      EXPECT_THAT(error.what(), HasSubstr(path.string())) << what;
+    }
+    // SQLite by itself would try for ten seconds.
+    EXPECT_LT(sql::real_now() - begun, 5s) << what;
+  }
+
+  const std::vector<sql::Ask> asks{ask("m", "me")};
+};
+
+TEST_F(SqliteIndexLockTest, CostsARequestNoMoreThanItsDeadline) {
+  const auto database = database_with(FileMode::owner);
+  auto session = connect(*database);
+  change(*session, sql::Change::acquire, asks.front());
+  for (const short lock : {short{F_RDLCK}, short{F_WRLCK}}) {
+    const LockedIndex locked{path, lock, LockedIndex::Damage::none};
+    expect_failure_by_deadline("a renewal", [&](LocalTime deadline) {
+      session->change(sql::Change::guard, asks, deadline);
+    });
+    if (!session->usable()) break;
+  }
+  session = connect(*database);
+  EXPECT_EQ(change(*session, sql::Change::guard, asks.front()).owner_id, "me");
+}
+
+TEST_F(SqliteIndexLockTest, CostsNoMoreThanTheDeadlineWhileTheIndexHasToBeRebuilt) {
+  const auto database = database_with(FileMode::owner);
+  for (const short lock : {short{F_RDLCK}, short{F_WRLCK}}) {
+    const auto session = connect(*database);
+    change(*session, sql::Change::acquire, asks.front());
+    {
+      const LockedIndex locked{path, lock, LockedIndex::Damage::must_be_rebuilt};
+      expect_failure_by_deadline("a look", [&](LocalTime deadline) {
+        session->look(std::vector<std::string>{"m"}, deadline);
+      });
+      expect_failure_by_deadline("a connection",
+                                 [&](LocalTime deadline) { database->connect(deadline, closing); });
+    }
+    EXPECT_EQ(error_with(FileMode::owner), "") << "once the lock is gone";
+  }
+}
+
+TEST_F(SqliteIndexLockTest, DoesNotHoldUpTheEndOfAStore) {
+  const auto database = database_with(FileMode::owner);
+  sql::Wakeup now_closing;
+  const auto session = database->connect(soon(), now_closing);
+  const LockedIndex locked{path, F_RDLCK, LockedIndex::Damage::must_be_rebuilt};
+  now_closing.raise();
+  const LocalTime begun = sql::real_now();
+  EXPECT_THROW(session->look(std::vector<std::string>{"m"}, begun + 60s), Error);
+  EXPECT_LT(sql::real_now() - begun, 5s);
 }
 
 TEST_F(SqlitePlaceTest, ALinkInPlaceOfAFileIsRefusedAndItsTargetLeftAlone) {
