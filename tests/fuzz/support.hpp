@@ -29,6 +29,15 @@ inline bool stays_on_its_line(std::string_view text) {
                       [](char c) { return static_cast<unsigned char>(c) < 0x20U || c == '\x7F'; });
 }
 
+inline bool is_utf8(std::string_view text) {
+  while (!text.empty()) {
+    const auto first = detail::first_code_point(text);
+    if (!first) return false;
+    text.remove_prefix(first->size);
+  }
+  return true;
+}
+
 /// The parts of a text between separators: one more than there are separators.
 inline std::vector<std::string_view> split(std::string_view text, char separator) {
   std::vector<std::string_view> parts;
