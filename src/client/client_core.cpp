@@ -104,7 +104,7 @@ std::shared_ptr<LockOperation> ClientCore::request(LockCall call, std::string na
   const bool once = options.wait ? options.wait->nanoseconds() == nanoseconds::zero()
                                  : call == LockCall::try_lock;
   if (once) {
-    request.patience = LockRequest::Patience::ask_once;
+    request.wait_mode = LockRequest::WaitMode::ask_once;
   } else if (options.wait) {
     const LocalTime now = operations->runtime().clock->now();
     const nanoseconds wait = options.wait->nanoseconds();

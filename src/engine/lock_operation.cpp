@@ -390,7 +390,7 @@ void LockOperation::notify_owner(const MutexState& state) {
     const std::lock_guard lock{mutex_};
     holder_ = owner.owner_id();
   }
-  if (request_.patience == LockRequest::Patience::ask_once) {
+  if (request_.wait_mode == LockRequest::WaitMode::ask_once) {
     answer({.outcome = Outcome::busy, .holder = owner.owner_id()});
   }
 }
@@ -404,7 +404,7 @@ void LockOperation::on_event(const ContentionEvent& event) {
     last_error_ = failed->error;
     if (failed->namesake) holder_ = request_.contender_id;
   }
-  const bool asks_once = request_.patience == LockRequest::Patience::ask_once;
+  const bool asks_once = request_.wait_mode == LockRequest::WaitMode::ask_once;
   if (asks_once && failed->namesake) {
     answer({.outcome = Outcome::busy, .holder = request_.contender_id});
   } else if (asks_once || is_duplicate(event) || !failed->error.is_transient()) {

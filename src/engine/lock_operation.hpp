@@ -38,11 +38,11 @@ struct LeaseParts {
 
 /// A lock that is wanted.
 struct LockRequest {
-  enum class Patience { until_held, ask_once };
+  enum class WaitMode { until_held, ask_once };
 
   std::string mutex;
   std::string contender_id;
-  Patience patience = Patience::until_held;
+  WaitMode wait_mode = WaitMode::until_held;
   LocalTime deadline = never;  ///< for `until_held`
   std::optional<std::chrono::nanoseconds> max_hold{};
 };
