@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Runs the commands of the README from nothing on bare Debian systems, prints a table, and writes it into
-# docs/building.md: the rows of a system that was run replace what was said of it before, the others stay.
+# docs/building.md: the rows of a system that was run replace its earlier ones, the others stay.
 # Usage: scripts/platforms.sh [suite ...]      (default: bookworm trixie sid)
 # sid is the early warning: built and unit-tested only, and its failure does not fail this script.
 # The logs are in build/platforms.

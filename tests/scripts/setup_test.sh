@@ -33,9 +33,9 @@ WithoutDpkgItNamesWhatIsNeededAndGoesOn() {
 }
 
 WithoutDpkgAGroupThatDoesNotExistIsRefused() {
-  setup bulid
+  setup biuld
   [ "$code" -eq 1 ] || fail "it ends with code $code, not 1"
-  grep -q "unknown group 'bulid'" <<<"$output" || fail 'it does not say why'
+  grep -q "unknown group 'biuld'" <<<"$output" || fail 'it does not say why'
 }
 
 "$test"
