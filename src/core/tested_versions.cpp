@@ -11,11 +11,12 @@ namespace simba::detail {
 namespace {
 
 // The second number of PostgreSQL is that of the patch.
-constexpr std::array<TestedVersions, 6> tested{{
+constexpr std::array<TestedVersions, 7> tested{{
     {"MariaDB", {10, 11}, {11, 8}},
     {"MySQL", {5, 7}, {9, 7}},
     {"PostgreSQL", {15, 0}, {18, 0}},
     {"Redis", {7, 0}, {8, 0}},
+    {"SQLite", {3, 40}, {3, 53}},
     {"Valkey", {8, 1}, {9, 1}},
     {"ZooKeeper", {3, 8}, {3, 9}},
 }};

@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "core/tested_versions.hpp"
 #include "simba/core/error.hpp"
 
 namespace simba::sqlite {
@@ -84,6 +85,9 @@ std::vector<std::string> FileInspector::names() {
 engine::StoreReport FileInspector::examine() {
   engine::StoreReport report;
   report.server = fmt::format("SQLite {}", ::sqlite3_libversion());
+  if (auto remark = detail::untested_version("SQLite", ::sqlite3_libversion()); !remark.empty()) {
+    report.findings.push_back(note(std::move(remark)));
+  }
   try {
     check_place(report.findings);
     if (!sql::has_problem(report.findings)) check_tables(report.findings);

@@ -20,6 +20,12 @@ TEST(TestedVersions, AServerThatIsOlderOrNewerIsToldWithTheirRange) {
             "MySQL 9.8 is newer than the versions that Simba is tested with, 5.7 to 9.7");
   EXPECT_EQ(untested_version("MariaDB", "10.6.18-MariaDB"),
             "MariaDB 10.6 is older than the versions that Simba is tested with, 10.11 to 11.8");
+  EXPECT_EQ(untested_version("Redis", "8.2.1"),
+            "Redis 8.2 is newer than the versions that Simba is tested with, 7.0 to 8.0");
+  EXPECT_EQ(untested_version("ZooKeeper", "3.7.2"),
+            "ZooKeeper 3.7 is older than the versions that Simba is tested with, 3.8 to 3.9");
+  EXPECT_EQ(untested_version("SQLite", "3.37.2"),
+            "SQLite 3.37 is older than the versions that Simba is tested with, 3.40 to 3.53");
 }
 
 TEST(TestedVersions, OfPostgreSqlHaveOneNumber) {

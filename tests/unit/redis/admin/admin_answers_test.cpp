@@ -43,6 +43,7 @@ TEST(RedisAdminAnswers, TellWhichProductItIs) {
   EXPECT_EQ(name("redis_version:7.2.4\r\nvalkey_version:8.1.1\r\n"), "Valkey 8.1.1");
   EXPECT_EQ(name("redis_version:7.4.0\r\ndragonfly_version:df-v1.30.0\r\n"),
             "Dragonfly df-v1.30.0");
+  EXPECT_EQ(name("redis_version:7.0.0\r\nkvrocks_version:2.12.1\r\n"), "Kvrocks 2.12.1");
   EXPECT_EQ(name("redis_version:6.3.4\r\nexecutable:/opt/keydb-server\r\n"), "KeyDB 6.3.4");
   EXPECT_EQ(name(""), "Redis ");
 }
