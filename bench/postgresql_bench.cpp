@@ -24,15 +24,17 @@ class Raw {
     if (PQstatus(connection_.get()) != CONNECTION_OK) {
       throw std::runtime_error{PQerrorMessage(connection_.get())};
     }
-    prepare("acquire", postgresql::statements::acquire);
-    prepare("release", postgresql::statements::release);
+    using namespace postgresql::statements;
+    prepare("acquire", on_table(acquire, "simba_mutex"));
+    prepare("release", on_table(release, "simba_mutex"));
   }
 
   void acquire_and_release(int rounds) {
-    constexpr std::array acquire{"{raw}", "{me}", "10000", "6000", "1000"};
+    constexpr std::array<const char*, 6> acquire{"{raw}", "{me}", "10000",
+                                                 "6000",  "1000", "{NULL}"};
     constexpr std::array<const char*, 4> release{"{raw}", "{me}", "{NULL}", "1000"};
     for (int i = 0; i < rounds; ++i) {
-      check(PQexecPrepared(connection_.get(), "acquire", 5, acquire.data(), nullptr, nullptr, 0));
+      check(PQexecPrepared(connection_.get(), "acquire", 6, acquire.data(), nullptr, nullptr, 0));
       check(PQexecPrepared(connection_.get(), "release", 4, release.data(), nullptr, nullptr, 0));
     }
   }
@@ -47,8 +49,8 @@ class Raw {
   }
 
  private:
-  void prepare(const char* name, const char* sql) {
-    check(PQprepare(connection_.get(), name, sql, 0, nullptr));
+  void prepare(const char* name, const std::string& sql) {
+    check(PQprepare(connection_.get(), name, sql.c_str(), 0, nullptr));
   }
 
   void check(PGresult* result) {
