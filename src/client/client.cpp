@@ -50,7 +50,7 @@ std::vector<Lock> Client::lock_all(std::vector<std::string> names, const LockOpt
       const std::chrono::nanoseconds spent = clock.now() - begun;
       next.wait = std::max(options.wait->nanoseconds() - spent, std::chrono::nanoseconds::zero());
     }
-    locks.push_back(lock(std::move(name), next, stop));
+    locks.push_back(*core_->wait_for(LockCall::lock, std::move(name), next, stop, options.wait));
   }
   for (const Lock& held : locks) {
     if (held.held()) continue;

@@ -117,13 +117,14 @@ std::shared_ptr<LockOperation> ClientCore::request(LockCall call, std::string na
 }
 
 LockResult ClientCore::wait_for(LockCall call, std::string name, const LockOptions& options,
-                                const std::stop_token& stop) {
+                                const std::stop_token& stop, std::optional<Span> told_wait) {
   const auto operation = request(call, std::move(name), options);
+  const std::optional<Span> wait = told_wait ? told_wait : options.wait;
   const auto later = std::make_shared<Later<LockAnswer>>();
   const auto runtime = operation->parts().runtime;
   if (stop.stop_requested()) {
     const LockAnswer cancelled{.outcome = LockAnswer::Outcome::cancelled};
-    if (call == LockCall::lock) throw_if_none(*operation, options, cancelled);
+    if (call == LockCall::lock) throw_if_none(*operation, wait, cancelled);
     return result_of(operation, cancelled);
   }
   operation->start([later](LockAnswer answer) { later->set(std::move(answer)); });
@@ -139,7 +140,7 @@ LockResult ClientCore::wait_for(LockCall call, std::string name, const LockOptio
     }
   }
   LockResult result = result_of(operation, answer);
-  if (call == LockCall::lock) throw_if_none(*operation, options, answer);
+  if (call == LockCall::lock) throw_if_none(*operation, wait, answer);
   return result;
 }
 
@@ -155,7 +156,7 @@ LockResult ClientCore::result_of(const std::shared_ptr<LockOperation>& operation
                     outcome_of(answer), answer.holder};
 }
 
-void ClientCore::throw_if_none(const LockOperation& operation, const LockOptions& options,
+void ClientCore::throw_if_none(const LockOperation& operation, const std::optional<Span>& wait,
                                const LockAnswer& answer) {
   std::string message = names(operation);
   switch (answer.outcome) {
@@ -168,8 +169,7 @@ void ClientCore::throw_if_none(const LockOperation& operation, const LockOptions
     case LockAnswer::Outcome::failed:
       break;
   }
-  message += ": not acquired within " +
-             span_text(options.wait ? options.wait->nanoseconds() : nanoseconds::zero());
+  message += ": not acquired within " + span_text(wait ? wait->nanoseconds() : nanoseconds::zero());
   if (!answer.holder.empty()) message += "; held by [" + answer.holder + "]";
   if (answer.error) message += std::string{"; last store error: "} + answer.error->what();
   throw TimeoutError{message};

@@ -51,16 +51,17 @@ class ClientCore {
   std::shared_ptr<engine::LockOperation> request(LockCall call, std::string name,
                                                  const LockOptions& options);
 
-  /// Blocks until there is a result. Throws what the store refuses for good.
+  /// Blocks until there is a result. Throws what the store refuses for good. `told_wait` is what
+  /// messages say instead of `options.wait`.
   LockResult wait_for(LockCall call, std::string name, const LockOptions& options,
-                      const std::stop_token& stop);
+                      const std::stop_token& stop, std::optional<Span> told_wait = std::nullopt);
 
   /// Throws the error of `answer`, if it is one. Takes the lock of `operation`.
   static LockResult result_of(const std::shared_ptr<engine::LockOperation>& operation,
                               const engine::LockAnswer& answer);
 
   /// The error that `lock` throws for a result without a lock.
-  static void throw_if_none(const engine::LockOperation& operation, const LockOptions& options,
+  static void throw_if_none(const engine::LockOperation& operation, const std::optional<Span>& wait,
                             const engine::LockAnswer& answer);
 
   void close() noexcept;

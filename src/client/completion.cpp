@@ -45,9 +45,9 @@ PreparedLock prepare_lock(const Client& client, LockCall call, std::string name,
                           LockOptions options) noexcept {
   try {
     auto operation = ClientCore::of(client)->request(call, std::move(name), options);
-    return {.operation = std::move(operation), .call = call, .options = std::move(options)};
+    return {.operation = std::move(operation), .call = call, .wait = options.wait};
   } catch (...) {
-    return {.operation = {}, .call = call, .options = {}, .failure = std::current_exception()};
+    return {.operation = {}, .call = call, .wait = {}, .failure = std::current_exception()};
   }
 }
 
@@ -56,12 +56,12 @@ void PreparedLock::start(const Handler<LockResult>& handler) const {
     handler(Completion<LockResult>::failed(failure));
     return;
   }
-  const auto answered = [operation = operation, call = call, options = options,
+  const auto answered = [operation = operation, call = call, wait = wait,
                          handler](const engine::LockAnswer& answer) {
     Completion<LockResult> completion;
     try {
       completion.value = ClientCore::result_of(operation, answer);
-      if (call == LockCall::lock) ClientCore::throw_if_none(*operation, options, answer);
+      if (call == LockCall::lock) ClientCore::throw_if_none(*operation, wait, answer);
     } catch (...) {
       completion = Completion<LockResult>::failed(std::current_exception());
     }

@@ -285,6 +285,7 @@ void ContentionMachine::send_due(LocalTime now, Actions& actions) {
     case Phase::draining:
       if (now >= drain_until_) {
         next_attempt_ = never;  // slow beyond its limit: the lease runs out
+        actions.drained_too_long = !withheld_;
         return;
       }
       [[fallthrough]];

@@ -67,6 +67,7 @@ struct Actions {
                                         ///< is published, then report `Drained`
   bool drain_overrun = false;           ///< the lease ended while `on_released` still ran: log it
   bool withheld = false;                ///< the lease is left to run out: log it
+  bool drained_too_long = false;        ///< so is it since `on_released` outlasts the drain limit
   Watching watching = Watching::unchanged;
   std::optional<Request> give_back;  ///< release what is not wanted any more; expect no answer
   std::optional<Request> send;

@@ -225,21 +225,39 @@ void LeaseContention::perform(Actions& actions) {
     });
   }
   if (actions.drain_overrun) {
-    runtime_->log->log(LogLevel::error, named(request_) +
-                                            "the lease ended while on_released was still running; "
-                                            "another contender may own the mutex now");
+    runtime_->log->log(LogLevel::error, named(request_) + "the lease ended " +
+                                            (is_of_a_lock() ? "before the lock was given back"
+                                                            : "while on_released was still "
+                                                              "running") +
+                                            "; another contender may own the mutex now");
   }
   if (actions.withheld) {
-    const auto left = machine_.lease_until() - runtime_->clock->now();
     runtime_->log->log(
         LogLevel::warn,
-        named(request_) + "not releasing the mutex; its lease expires in " +
-            std::to_string(std::chrono::ceil<std::chrono::milliseconds>(left).count()) + " ms");
+        named(request_) + "not releasing the mutex; its lease expires in " + lease_left_text());
+  }
+  if (actions.drained_too_long && is_of_a_lock()) {  // else stop() says so
+    runtime_->log->log(LogLevel::error,
+                       named(request_) + "the lock was not given back within the drain limit of " +
+                           std::to_string(plan_->drain_limit.count()) +
+                           " ms; no longer renewing the lease, which expires in " +
+                           lease_left_text());
   }
   watch(actions.watching);
   if (actions.give_back) send(*actions.give_back);
   if (actions.send) send(*actions.send);
   if (actions.settled) finish(actions.confirmed);
+}
+
+/// Whether a Lock is told by a handler, instead of a contender that stop() waits for.
+bool LeaseContention::is_of_a_lock() const {
+  const std::lock_guard lock{mutex_};
+  return stopped_ != nullptr;
+}
+
+std::string LeaseContention::lease_left_text() const {
+  const auto left = machine_.lease_until() - runtime_->clock->now();
+  return std::to_string(std::chrono::ceil<std::chrono::milliseconds>(left).count()) + " ms";
 }
 
 void LeaseContention::begin_ownership(const OwnerView& view) {

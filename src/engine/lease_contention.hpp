@@ -101,6 +101,8 @@ class LeaseContention : public std::enable_shared_from_this<LeaseContention> {
   void handle(const MachineEvent& event);
   void rest();
   void perform(Actions& actions);
+  bool is_of_a_lock() const;
+  std::string lease_left_text() const;
   void begin_ownership(const OwnerView& view);
   void fire_loss_signal();
   std::function<void()> watched(std::function<void()> fire) const;
@@ -147,7 +149,7 @@ class LeaseContention : public std::enable_shared_from_this<LeaseContention> {
   static constexpr int no_loss = -1;
   std::atomic<int> loss_{no_loss};  // as a number: Clang has no atomic optional without libatomic
 
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   std::condition_variable settled_changed_;
   // guarded by mutex_
   bool settled_ = true;

@@ -1,6 +1,7 @@
 #include "engine/lock_operation.hpp"
 
 #include <algorithm>
+#include <cstddef>
 #include <exception>
 #include <utility>
 #include <variant>
@@ -151,14 +152,20 @@ void LockOperations::close() noexcept {
       const std::lock_guard lock{mutex_};
       attachment.swap(attachment_);
     }
-    for (const auto& operation : open()) operation->close();
+    std::size_t our_callers = 0;
+    for (const auto& operation : open()) {
+      operation->close();
+      if (operation->calls_us()) ++our_callers;
+    }
     {
       std::unique_lock lock{mutex_};
       const LocalTime deadline = parts_.runtime->clock->now() + parts_.plan->release_wait;
-      const auto ended = [this] { return open_.empty(); };
+      const auto ended = [&] { return open_.size() <= our_callers; };
       if (!ended()) parts_.runtime->waiter->wait_until(lock, changed_, deadline, ended);
     }
-    for (const auto& operation : open()) operation->abandon();
+    for (const auto& operation : open()) {
+      if (!operation->calls_us()) operation->abandon();
+    }
   } catch (const std::exception& e) {
     parts_.runtime->log->log(LogLevel::error, std::string{"failed to close a client: "} + e.what());
   }
@@ -332,7 +339,9 @@ void LockOperation::unlock(Ended ended) {
   }
   if (before == State::held) {
     all_->enter_again(shared_from_this());
+    signals_in_ = std::this_thread::get_id();
     stop_contention(LeaseContention::SignalThread::caller);
+    signals_in_ = std::thread::id{};
     contention_->holder_left();
   } else if (before == State::overdue) {
     all_->enter_again(shared_from_this());

@@ -11,6 +11,7 @@
 #include <optional>
 #include <stop_token>
 #include <string>
+#include <thread>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -71,7 +72,9 @@ class LockOperations : public std::enable_shared_from_this<LockOperations> {
   std::shared_ptr<LockOperation> make(LockRequest request);
 
   /// Ends every wait with an error and makes no more. What is being given back is waited for, up
-  /// to the release wait of the plan, and then left to run out. Held locks stay as they are.
+  /// to the release wait of the plan, and then left to run out. Not waited for, and not left, is
+  /// what is signalling its end in this thread, which must go on first. Held locks stay as they
+  /// are.
   void close() noexcept;
 
   /// With the attachment as long as this is not closed.
@@ -188,6 +191,7 @@ class LockOperation final : public MutexContender,
   enum class State { waiting, held, overdue, unlocking, released };
 
   void close();
+  bool calls_us() const noexcept { return signals_in_ == std::this_thread::get_id(); }
   void end_wait(LockAnswer answer);
   void answer(LockAnswer answer);
   void tick();
@@ -205,6 +209,7 @@ class LockOperation final : public MutexContender,
   std::stop_token lost_;                      // set before the answer `held`, constant from then on
   std::atomic<State> state_{State::waiting};  // written under mutex_
   std::atomic<bool> overdue_{false};          // written under mutex_
+  std::atomic<std::thread::id> signals_in_{};  // the thread of an unlock() that fires lost()
 
   mutable std::mutex mutex_;
   // guarded by mutex_

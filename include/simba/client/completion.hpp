@@ -58,7 +58,7 @@ using Dispatch = std::function<void(std::function<void()> task)>;
 struct PreparedLock {
   std::shared_ptr<engine::LockOperation> operation{};
   LockCall call = LockCall::lock;
-  LockOptions options{};
+  std::optional<Span> wait{};    ///< for the message of a failure
   std::exception_ptr failure{};  ///< it cannot be started
 
   void start(const Handler<LockResult>& handler) const;

@@ -271,6 +271,14 @@ TEST_F(ClientLock, AllOrNoneAreHeldWithinOneTime) {
   EXPECT_TRUE(other_.try_lock("b"));
 }
 
+TEST_F(ClientLock, SeveralThatAreNotHeldInTimeTellTheWholeWait) {
+  Lock a = other_.lock("a");
+  const Lock b = other_.lock("b");
+  at(2s, [&] { a.unlock(); });
+  EXPECT_THAT([&] { static_cast<void>(client_->lock_all({"a", "b"}, {.wait = 5s})); },
+              ThrowsMessage<TimeoutError>(HasSubstr("not acquired within 5 s; held by")));
+}
+
 // ---- cancelling ------------------------------------------------------------------------------
 
 TEST_F(ClientLock, AStopRequestEndsTheWait) {
@@ -434,7 +442,9 @@ TEST_F(ClientLock, OneThatIsHeldBeyondTheDrainLimitExpiresAndIsNotReleased) {
   world_.advance(lock.lease_left() - 1ms);
   EXPECT_EQ(store_->count(Operation::release), releases) << "not under its holder";
   EXPECT_FALSE(other_.try_lock("order"));
+  EXPECT_TRUE(world_.log().contains("the lock was not given back within the drain limit of"));
   world_.advance(2s);
+  EXPECT_TRUE(world_.log().contains("the lease ended before the lock was given back"));
   EXPECT_TRUE(other_.try_lock("order"));
   lock.unlock();
   EXPECT_TRUE(other_.try_lock("order"));
@@ -497,6 +507,22 @@ TEST_F(ClientLock, ClosingWaitsForReleasesAndNotForever) {
   before = world_.now();
   client_.reset();
   EXPECT_EQ(world_.now() - before, factory_->plan().release_wait);
+}
+
+TEST_F(ClientLock, ClosingInsideACallbackOnAnUnlockDoesNotWaitForThatUnlock) {
+  Lock lock = client_->lock("order");
+  Lock other = client_->lock("stock");
+  std::optional<std::chrono::nanoseconds> waited;
+  const std::stop_callback on_lost{lock.lost(), [&] {
+                                     other.unlock();
+                                     const LocalTime before = world_.now();
+                                     client_.reset();
+                                     waited = world_.now() - before;
+                                   }};
+  EXPECT_TRUE(lock.unlock_confirmed());
+  EXPECT_EQ(waited, 0s);
+  EXPECT_TRUE(other_.try_lock("order"));
+  EXPECT_TRUE(other_.try_lock("stock"));
 }
 
 TEST(ClientText, OutcomesAndLossesHaveText) {
