@@ -1,5 +1,6 @@
 #include "simba/client/election.hpp"
 
+#include <algorithm>
 #include <exception>
 #include <mutex>
 #include <utility>
@@ -27,6 +28,7 @@ class Election::Impl final : public MutexContender, public std::enable_shared_fr
         options_{std::move(options)},
         runtime_{factory->runtime()},
         rest_{factory->plan().ttl},
+        executor_{executor ? executor : runtime_->callbacks},
         service_{factory->create_mutex_contend_service(*this, {.executor = std::move(executor)})} {}
 
   void start() {
@@ -57,10 +59,24 @@ class Election::Impl final : public MutexContender, public std::enable_shared_fr
       stopped_because_ = why;
       arm(never);
     }
+    if (why == Loss::max_hold) {
+      runtime_->log->log(LogLevel::warn,
+                         fmt::format("mutex [{}], contender [{}]: leader for as long as max_hold "
+                                     "allows; stepping down",
+                                     mutex_, contender_id_));
+    }
     service_->stop();
-    const std::lock_guard lock{mutex_of_life_};
-    stopped_because_ = Loss::given_up;
-    if (!over_ && resting_) arm(runtime_->clock->now() + rest_);
+    {
+      const std::lock_guard lock{mutex_of_life_};
+      stopped_because_ = Loss::given_up;
+      if (on_elected_runs_) {  // it goes on when that has returned
+        if (owes_on_deposed_) overdue_ = why;
+        return;
+      }
+      if (!owes_on_deposed_) return rest();
+    }
+    // on_elected has returned just after it was given up.
+    executor_->execute([self = shared_from_this(), why] { self->catch_up(why); });
   }
 
   Health health() const noexcept { return health_.health(*service_); }
@@ -75,20 +91,31 @@ class Election::Impl final : public MutexContender, public std::enable_shared_fr
     const auto self = shared_from_this();  // the callback may destroy the election
     health_.note_acquired();
     const std::stop_token lost = service_->lost();
-    if (options_.max_hold && !options_.max_hold->is_forever()) {
+    {
       const std::lock_guard lock{mutex_of_life_};
-      const LocalTime now = runtime_->clock->now();
-      const auto span = options_.max_hold->nanoseconds();
-      if (!over_ && !resting_) arm(span < never - now ? now + span : never);
+      on_elected_runs_ = true;
+      owes_on_deposed_ = true;
+      if (options_.max_hold && !options_.max_hold->is_forever()) {
+        const LocalTime now = runtime_->clock->now();
+        const auto span = options_.max_hold->nanoseconds();
+        if (!over_ && !resting_) arm(span < never - now ? now + span : never);
+      }
     }
-    if (!options_.on_elected) return;
     try {
-      options_.on_elected(Leadership{state.after().fencing_token(), lost});
+      if (options_.on_elected) options_.on_elected(Leadership{state.after().fencing_token(), lost});
     } catch (const std::exception& e) {
       give_up(e.what());
     } catch (...) {
       give_up("unknown exception");
     }
+    std::optional<Loss> overdue;
+    {
+      const std::lock_guard lock{mutex_of_life_};
+      on_elected_runs_ = false;
+      overdue.swap(overdue_);
+      if (!overdue) rest();
+    }
+    if (overdue) catch_up(*overdue);
   }
 
   void on_released(const MutexState& /*state*/) override {
@@ -96,6 +123,7 @@ class Election::Impl final : public MutexContender, public std::enable_shared_fr
     Loss why{};
     {
       const std::lock_guard lock{mutex_of_life_};
+      owes_on_deposed_ = false;
       why = lost_because_.value_or(stopped_because_);
       lost_because_.reset();
       if (!resting_ && !over_ && timer_) arm(never);
@@ -122,6 +150,37 @@ class Election::Impl final : public MutexContender, public std::enable_shared_fr
     } catch (...) {  // no thread to be had
       service_->close();
     }
+  }
+
+  /// Tells the end of a leadership that the service could not tell, since on_elected outlasted the
+  /// drain limit.
+  void catch_up(Loss why) {
+    {
+      const std::lock_guard lock{mutex_of_life_};
+      owes_on_deposed_ = false;
+      if (over_) return;
+    }
+    try {
+      if (options_.on_deposed) options_.on_deposed(why);
+    } catch (const std::exception& e) {
+      log_thrown(e.what());
+    } catch (...) {
+      log_thrown("unknown exception");
+    }
+    const std::lock_guard lock{mutex_of_life_};
+    rest();
+  }
+
+  void log_thrown(const char* what) {
+    runtime_->log->log(LogLevel::error,
+                       fmt::format("mutex [{}], contender [{}]: on_deposed threw: {}", mutex_,
+                                   contender_id_, what));
+  }
+
+  /// Under mutex_of_life_. Whoever waits for the mutex comes first, also where the lease runs out.
+  void rest() {
+    if (over_ || !resting_) return;
+    arm(std::max(runtime_->clock->now(), service_->lease_until()) + rest_);
   }
 
   void give_up(const char* what) {
@@ -172,6 +231,7 @@ class Election::Impl final : public MutexContender, public std::enable_shared_fr
     {
       const std::lock_guard lock{mutex_of_life_};
       if (over_ || !resting_) return;
+      if (runtime_->clock->now() < service_->lease_until()) return rest();  // renewed meanwhile
       resting_ = false;
       if (health_.is_out()) return;  // noticed while it stepped down
     }
@@ -194,6 +254,7 @@ class Election::Impl final : public MutexContender, public std::enable_shared_fr
   const ElectionOptions options_;
   const std::shared_ptr<const Runtime> runtime_;
   const std::chrono::nanoseconds rest_;
+  const std::shared_ptr<Executor> executor_;
   const ForkGuard fork_guard_;
 
   detail::HealthRecord health_;
@@ -206,6 +267,9 @@ class Election::Impl final : public MutexContender, public std::enable_shared_fr
   // guarded by mutex_of_life_
   bool over_ = false;
   bool resting_ = false;  // from step_down() until it contends again
+  bool on_elected_runs_ = false;
+  bool owes_on_deposed_ = false;  // for an on_elected
+  std::optional<Loss> overdue_;   // on_deposed is owed when on_elected returns
   Loss stopped_because_ = Loss::given_up;
   std::optional<Loss> lost_because_;
   std::unique_ptr<Timer> timer_;  // made before the start

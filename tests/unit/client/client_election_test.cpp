@@ -210,6 +210,7 @@ TEST_F(ClientElection, MaxHoldEndsALeadership) {
   world_.advance(1s);
   EXPECT_FALSE(one.is_leader());
   EXPECT_THAT(story_, ElementsAre("one leads", "one ends: maximum hold"));
+  EXPECT_TRUE(world_.log().contains("leader for as long as max_hold allows; stepping down"));
   world_.advance(11s);
   EXPECT_TRUE(one.is_leader()) << "nobody else wanted it";
 }

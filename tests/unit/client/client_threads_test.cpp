@@ -13,11 +13,13 @@
 #include <gtest/gtest.h>
 
 #include "simba/config/configuration.hpp"
+#include "simba/core/runtime.hpp"
 #include "simba/engine/lease_service_factory.hpp"
 #include "simba/memory/memory_store.hpp"
 #include "simba/simba.hpp"
 #include "simba/testkit/capturing_logger.hpp"
 #include "simba/testkit/fault_store.hpp"
+#include "support/patience.hpp"
 #include "support/safety.hpp"
 #include "support/temporary_folder.hpp"
 #include "unit/core/forked.hpp"
@@ -77,6 +79,43 @@ TEST(ClientThreads, ClosingEndsTheWaitsOfAllThreads) {
   }
   EXPECT_EQ(ended, 8);
   EXPECT_TRUE(held.held());
+}
+
+TEST(ClientThreads, AnElectionWhoseOnElectedOutlastsItsMaxHoldIsDeposedBeforeItLeadsAgain) {
+  const auto runtime = make_runtime({.log = make_null_logger()});
+  const auto store = std::make_shared<memory::MemoryStore>(runtime->clock);
+  const auto make_factory = [&] {
+    return std::make_shared<engine::LeaseServiceFactory>(
+        store, runtime,
+        ContentionOptions{.ttl = 300ms, .transition = 1500ms, .drain_limit = 100ms});
+  };
+  const Client client{make_factory()};
+  const Client other{make_factory()};
+  test::Gate first_may_return;
+  test::Gate deposed;
+  test::Gate leads_again;
+  std::atomic<int> elections{0};
+  std::optional<Loss> why;
+  const auto on_elected = [&](const Leadership&) {
+    if (++elections > 1) return leads_again.open();
+    EXPECT_TRUE(first_may_return.opens());
+  };
+  const auto on_deposed = [&](Loss loss) {
+    if (why) return;
+    EXPECT_EQ(elections, 1);
+    why = loss;
+    deposed.open();
+  };
+  const Election election = client.elect(
+      "leader", {.on_elected = on_elected, .on_deposed = on_deposed, .max_hold = 100ms});
+  ASSERT_TRUE(support::eventually([&] { return elections == 1; }));
+  LockResult lock = other.try_lock("leader", {.wait = support::scaled(20s)});
+  EXPECT_TRUE(lock) << "it neither renews its lease nor contends while on_elected still runs";
+  first_may_return.open();
+  EXPECT_TRUE(deposed.opens());
+  EXPECT_EQ(why, Loss::max_hold);
+  lock->unlock();
+  EXPECT_TRUE(leads_again.opens());
 }
 
 TEST(ClientThreads, AForkedChildHoldsNothingIsToldSoAndReleasesNothing) {
