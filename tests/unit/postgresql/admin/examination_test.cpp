@@ -1,4 +1,4 @@
-#include "postgresql/examination.hpp"
+#include "postgresql/admin/examination.hpp"
 
 #include <string>
 #include <string_view>

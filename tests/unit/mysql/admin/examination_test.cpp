@@ -1,4 +1,4 @@
-#include "mysql/examination.hpp"
+#include "mysql/admin/examination.hpp"
 
 #include <string>
 #include <string_view>
