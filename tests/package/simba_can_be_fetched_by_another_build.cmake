@@ -14,12 +14,18 @@ run("${git}" -C "${repository}" init --quiet --initial-branch=main)
 run("${git}" -C "${repository}" add --all)
 run("${git}" -C "${repository}" ${author} commit --quiet --message "All of it")
 
-run("${CMAKE_COMMAND}" -S "${sources}/embedded" -B "${folder}/build" -G "${generator}"
-  -D "CMAKE_CXX_COMPILER=${cxx}" -D "CMAKE_CXX_COMPILER_LAUNCHER=${launcher}"
-  -D CMAKE_UNITY_BUILD=ON -D CMAKE_UNITY_BUILD_BATCH_SIZE=12
-  -D "CMAKE_CXX_FLAGS=-O0" -D "simba_repository=file://${repository}")
-run("${CMAKE_COMMAND}" --build "${folder}/build" --target store_consumer)
-run("${folder}/build/store_consumer")
-capture(needed objdump -p "${folder}/build/store_consumer")
+function(fetch_and_run target)
+  run("${CMAKE_COMMAND}" -S "${sources}/embedded" -B "${folder}/${target}" -G "${generator}"
+    -D "CMAKE_CXX_COMPILER=${cxx}" -D "CMAKE_CXX_COMPILER_LAUNCHER=${launcher}"
+    -D CMAKE_UNITY_BUILD=ON -D CMAKE_UNITY_BUILD_BATCH_SIZE=12
+    -D "CMAKE_CXX_FLAGS=-O0" -D "simba_repository=file://${repository}" ${ARGN})
+  run("${CMAKE_COMMAND}" --build "${folder}/${target}" --target ${target})
+  run("${folder}/${target}/${target}")
+endfunction()
+
+# With all stores, and with one alone.
+fetch_and_run(all_consumer)
+fetch_and_run(store_consumer -D one_store=ON)
+capture(needed objdump -p "${folder}/store_consumer/store_consumer")
 refuse_libraries("a consumer of simba::sqlite" "${needed}" libpq libmariadb libhiredis libssl
   libzookeeper libyaml)
