@@ -54,6 +54,10 @@ struct ScheduleOptions {
 /// Work that only the leader does, until this is stopped or destroyed. Move-only. Runs never
 /// overlap. An exception thrown by the work is logged, and the schedule continues.
 ///
+/// Not guaranteed: that a run happens at its time, or once only, among all processes: one is left
+/// out or repeated when the leader changes. Nor that this process still leads when the next line of
+/// the work runs: pass `Run::fencing_token()` to the protected resource, and watch `Run::stop()`.
+///
 /// Threads: every function may be called from any thread, also inside the work.
 /// Lifetime: owns the work. Nothing runs after `stop()` or the destructor has returned, except that
 /// the work may itself stop or destroy the schedule, and that work which does not return within the

@@ -11,12 +11,15 @@ namespace simba {
 /// Follows the owner of a mutex without contending for it, until this is stopped or destroyed.
 /// Move-only.
 ///
+/// Not guaranteed: that it sees every owner. One that comes and goes between two looks at the store
+/// is missed; and what it is told may be out of date.
+///
 /// Threads: every function may be called from any thread, also inside the callback.
 /// Lifetime: owns the callback; none runs after `stop()` or the destructor has returned, except
 /// that the callback may itself stop or destroy the watch. May outlive the client.
 class [[nodiscard]] Watch {
  public:
-  /// Called on the client's executor, one call at a time, with every new owner, which is
+  /// Called on the client's executor, one call at a time, with each new owner that it sees, which is
   /// `MutexOwner::none()` when nobody owns the mutex. Not called if the mutex is free from the
   /// beginning, nor for renewals.
   using Changed = std::function<void(MutexOwner now)>;
