@@ -177,7 +177,7 @@ class Election::Impl final : public MutexContender, public std::enable_shared_fr
                                    contender_id_, what));
   }
 
-  /// Under mutex_of_life_. Whoever waits for the mutex comes first, also where the lease runs out.
+  /// Under mutex_of_life_. Whoever waits for the mutex comes first, even if the lease must run out.
   void rest() {
     if (over_ || !resting_) return;
     arm(std::max(runtime_->clock->now(), service_->lease_until()) + rest_);
