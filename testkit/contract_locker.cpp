@@ -113,7 +113,7 @@ void a_stop_request_ends_the_wait_and_leaves_nothing(Contract& contract) {
   holder.acquire(contract.patience());
   std::stop_source stop;
   std::atomic<bool> acquired{true};
-  std::jthread thread{[&] { acquired = waiter.acquire(stop.get_token()); }};
+  std::jthread thread{[&] { acquired = waiter.try_acquire(stop.get_token()); }};
   stop.request_stop();
   thread.join();
   EXPECT_FALSE(acquired);

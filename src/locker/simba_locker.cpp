@@ -324,7 +324,7 @@ void SimbaLocker::acquire(std::chrono::nanoseconds timeout) {
   if (!attempt.held) throw impl_->timeout_error(timeout, attempt);
 }
 
-bool SimbaLocker::acquire(std::stop_token stop) {
+bool SimbaLocker::try_acquire(std::stop_token stop) {
   return impl_->acquire(never, WaitMode::until_held, stop).held;
 }
 

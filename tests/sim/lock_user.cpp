@@ -105,7 +105,7 @@ bool LockUser::acquire() {
         held = true;
       });
     } else if (kind == 2) {
-      held = locker_->acquire(give_up_.get_token());
+      held = locker_->try_acquire(give_up_.get_token());
     } else {
       held = locker_->try_acquire();
     }

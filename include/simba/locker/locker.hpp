@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <stop_token>
+#include <utility>
 
 #include "simba/core/time.hpp"
 
@@ -27,20 +28,25 @@ class Locker {
   virtual void acquire(std::chrono::nanoseconds timeout) = 0;
 
   /// Waits until `stop` is requested. Returns false if that happened first.
-  [[nodiscard]] virtual bool acquire(std::stop_token stop) = 0;
+  [[nodiscard]] virtual bool try_acquire(std::stop_token stop) = 0;
 
   /// Tries once. Returns false if someone else holds the lock. Throws Error if the store gave no
   /// definite answer.
   [[nodiscard]] virtual bool try_acquire() = 0;
 
+  /// The same as `try_acquire(stop)`. Its name hides that it may end without the lock.
+  [[deprecated("use try_acquire(stop)")]] [[nodiscard]] bool acquire(std::stop_token stop) {
+    return try_acquire(std::move(stop));
+  }
+
   /// Releases the lock if it is held. May be called any number of times.
   virtual void close() noexcept = 0;
 
   /// The token of the last acquisition, even after the lock was lost; 0 before the first.
-  virtual FencingToken fencing_token() const noexcept = 0;
+  [[nodiscard]] virtual FencingToken fencing_token() const noexcept = 0;
 
   /// Fires before anyone else can hold the lock. Already fired if it is not held.
-  virtual std::stop_token lost() const = 0;
+  [[nodiscard]] virtual std::stop_token lost() const = 0;
 };
 
 }  // namespace simba

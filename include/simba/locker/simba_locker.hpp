@@ -35,22 +35,30 @@ class SimbaLocker final : public Locker {
 
   void acquire() override;
   void acquire(std::chrono::nanoseconds timeout) override;
-  [[nodiscard]] bool acquire(std::stop_token stop) override;
   [[nodiscard]] bool try_acquire() override;
+  [[nodiscard]] bool try_acquire(std::stop_token stop) override;
   void close() noexcept override;
 
+  /// Any other duration: what does not fit becomes the longest wait, a negative one none.
+  template <class Rep, class Period>
+  void acquire(const std::chrono::duration<Rep, Period>& timeout) {
+    acquire(to_nanoseconds(timeout));
+  }
+
+  using Locker::acquire;  // the deprecated one
+
   /// True while the lock is held according to its local deadline.
-  bool is_held() const noexcept;
+  [[nodiscard]] bool is_held() const noexcept;
 
   /// How long nobody else can hold the lock even if it is never renewed again; zero while it is not
   /// held.
-  std::chrono::nanoseconds lease_left() const noexcept;
+  [[nodiscard]] std::chrono::nanoseconds lease_left() const noexcept;
 
-  FencingToken fencing_token() const noexcept override;
-  std::stop_token lost() const override;
+  [[nodiscard]] FencingToken fencing_token() const noexcept override;
+  [[nodiscard]] std::stop_token lost() const override;
 
-  const std::string& mutex() const noexcept;
-  const std::string& contender_id() const noexcept;
+  [[nodiscard]] const std::string& mutex() const noexcept;
+  [[nodiscard]] const std::string& contender_id() const noexcept;
 
   // The names of the standard library.
   void lock() { acquire(); }

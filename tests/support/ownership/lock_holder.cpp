@@ -43,7 +43,7 @@ LockHolder::LockHolder(std::string name, std::string mutex, MutexContendServiceF
                hold = std::move(hold)](const std::stop_token& stop) {
         try {
           SimbaLocker locker{mutex, factory};
-          while (locker.acquire(stop)) {
+          while (locker.try_acquire(stop)) {
             hold_once(name, locker, ledger, hold, stop);
             locker.close();
             std::this_thread::sleep_for(rest);

@@ -275,8 +275,11 @@ TEST_F(ClientLock, SeveralThatAreNotHeldInTimeTellTheWholeWait) {
   Lock a = other_.lock("a");
   const Lock b = other_.lock("b");
   at(2s, [&] { a.unlock(); });
-  EXPECT_THAT([&] { static_cast<void>(client_->lock_all({"a", "b"}, {.wait = 5s})); },
-              ThrowsMessage<TimeoutError>(HasSubstr("not acquired within 5 s; held by")));
+  EXPECT_THAT(
+      [&] {
+        static_cast<void>(client_->lock_all({"a", "b"}, {.wait = 5s}));
+      },
+      ThrowsMessage<TimeoutError>(HasSubstr("not acquired within 5 s; held by")));
 }
 
 // ---- cancelling ------------------------------------------------------------------------------

@@ -223,20 +223,28 @@ TEST_F(LockerOutcome, AStopRequestedBeforehandStartsNothing) {
   stop.request_stop();
   bool started = false;
   factory_.script.on_start = [&](FakeContendService&) { started = true; };
-  EXPECT_FALSE(locker_.acquire(stop.get_token()));
+  EXPECT_FALSE(locker_.try_acquire(stop.get_token()));
   EXPECT_FALSE(started);
 }
 
 TEST_F(LockerOutcome, AStopRequestEndsTheWait) {
   std::stop_source stop;
   while_waiting([&] { stop.request_stop(); });
-  EXPECT_FALSE(locker_.acquire(stop.get_token()));
+  EXPECT_FALSE(locker_.try_acquire(stop.get_token()));
   EXPECT_TRUE(stopped());
+}
+
+TEST_F(LockerOutcome, AnyDurationIsAWaitThatDoesNotOverflow) {
+  EXPECT_THAT([&] { locker_.acquire(1.5s); },
+              ThrowsMessage<TimeoutError>(HasSubstr("within 1500 ms")));
+  while_waiting([&] { service().grant(5); });
+  locker_.acquire(std::chrono::hours::max());
+  EXPECT_EQ(locker_.fencing_token(), 5U);
 }
 
 TEST_F(LockerOutcome, ATokenThatCannotBeStoppedIsFine) {
   while_waiting([&] { service().grant(5); });
-  EXPECT_TRUE(locker_.acquire(std::stop_token{}));
+  EXPECT_TRUE(locker_.try_acquire(std::stop_token{}));
 }
 
 }  // namespace

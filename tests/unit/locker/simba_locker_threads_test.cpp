@@ -90,7 +90,7 @@ TEST_F(LockerThreads, AStopRequestEndsAnAcquire) {
     std::latch begun{1};
     const std::jthread thread{[&] {
       begun.count_down();
-      EXPECT_FALSE(waiter.acquire(stop.get_token()));
+      EXPECT_FALSE(waiter.try_acquire(stop.get_token()));
     }};
     begun.wait();
     stop.request_stop();
@@ -108,7 +108,7 @@ TEST_F(LockerThreads, NothingIsLeakedWhenAGrantMeetsACloseOrAStopRequest) {
       const std::jthread acquiring{[&] {
         begun.arrive_and_wait();
         try {
-          static_cast<void>(waiter.acquire(stop.get_token()));
+          static_cast<void>(waiter.try_acquire(stop.get_token()));
         } catch (const IllegalStateError&) {  // closed while acquiring
         }
       }};
