@@ -19,8 +19,8 @@ namespace simba {
 /// that the callback may itself stop or destroy the watch. May outlive the client.
 class [[nodiscard]] Watch {
  public:
-  /// Called on the client's executor, one call at a time, with each new owner that it sees, which is
-  /// `MutexOwner::none()` when nobody owns the mutex. Not called if the mutex is free from the
+  /// Called on the client's executor, one call at a time, with each new owner that it sees, which
+  /// is `MutexOwner::none()` when nobody owns the mutex. Not called if the mutex is free from the
   /// beginning, nor for renewals.
   using Changed = std::function<void(MutexOwner now)>;
 
