@@ -80,7 +80,9 @@ void PreparedLock::cancel() const noexcept {
 
 Dispatch PreparedLock::dispatch() const {
   return [operation = operation](std::function<void()> task) {
-    operation->all().dispatch(std::move(task));
+    operation->all().dispatch("a coroutine that awaits mutex [" + operation->mutex() +
+                                  "], contender [" + operation->contender_id() + "]",
+                              std::move(task));
   };
 }
 
@@ -96,12 +98,17 @@ void start_unlock(Lock lock, Handler<bool> handler) {
 
 Dispatch dispatch_of(const Lock& lock) {
   const auto operation = ClientCore::of(lock);
-  return [operation](std::function<void()> task) { operation->all().dispatch(std::move(task)); };
+  return [operation](std::function<void()> task) {
+    operation->all().dispatch("a coroutine that awaits the release of mutex [" +
+                                  operation->mutex() + "], contender [" +
+                                  operation->contender_id() + "]",
+                              std::move(task));
+  };
 }
 
-Dispatch dispatch_of(const Client& client) {
-  return [all = ClientCore::of(client)->operations()](std::function<void()> task) {
-    all->dispatch(std::move(task));
+Dispatch dispatch_of(const Client& client, const std::string& name) {
+  return [all = ClientCore::of(client)->operations(), name](std::function<void()> task) {
+    all->dispatch("a coroutine that awaits the owner of mutex [" + name + "]", std::move(task));
   };
 }
 

@@ -59,7 +59,7 @@ UnlockAwaitable unlock_async(Lock lock) {
 OwnerAwaitable owner_async(const Client& client, std::string name) {
   detail::Dispatch dispatch;
   try {
-    dispatch = detail::dispatch_of(client);
+    dispatch = detail::dispatch_of(client, name);
   } catch (...) {
     return {{}, {}, {}, {}, std::current_exception(), &same<MutexOwner>};
   }

@@ -29,6 +29,7 @@ class Election::Impl final : public MutexContender, public std::enable_shared_fr
         runtime_{factory->runtime()},
         rest_{factory->plan().ttl},
         executor_{executor ? executor : runtime_->callbacks},
+        line_{make_line()},
         service_{factory->create_mutex_contend_service(*this, {.executor = std::move(executor)})} {}
 
   void start() {
@@ -191,6 +192,17 @@ class Election::Impl final : public MutexContender, public std::enable_shared_fr
     step_down(Loss::given_up);
   }
 
+  std::unique_ptr<DelayMonitor::Line> make_line() const {
+    if (!runtime_->delays) return nullptr;
+    return std::make_unique<DelayMonitor::Line>(
+        runtime_->delays,
+        fmt::format("the end of a leadership, or of the pause after it, of mutex [{}], contender "
+                    "[{}]",
+                    mutex_, contender_id_),
+        runtime_->workers.get(),
+        "make work return sooner or raise RuntimeOptions::max_worker_threads");
+  }
+
   /// Under mutex_of_life_: calls on one timer must not overlap.
   void arm(LocalTime due) {
     due_ = due;
@@ -208,16 +220,20 @@ class Election::Impl final : public MutexContender, public std::enable_shared_fr
     }
     // Both may run callbacks, or wait for them: not on this thread, which is that of all timers.
     try {
+      if (line_) line_->waits();
       runtime_->workers->execute([weak = weak_from_this(), rested] {
         const auto self = weak.lock();
         if (!self) return;
+        if (self->line_) self->line_->begins();
         if (rested) {
           self->contend_again();
         } else {
           self->step_down(Loss::max_hold);
         }
+        if (self->line_) self->line_->ends();
       });
     } catch (const std::exception& e) {  // no thread to be had
+      if (line_) line_->is_empty();
       const std::lock_guard lock{mutex_of_life_};
       if (!over_) arm(runtime_->clock->now() + rest_);
       runtime_->log->log(LogLevel::warn, fmt::format("mutex [{}], contender [{}]: trying again "
@@ -256,6 +272,7 @@ class Election::Impl final : public MutexContender, public std::enable_shared_fr
   const std::chrono::nanoseconds rest_;
   const std::shared_ptr<Executor> executor_;
   const ForkGuard fork_guard_;
+  const std::unique_ptr<DelayMonitor::Line> line_;  // where the runtime has a monitor
 
   detail::HealthRecord health_;
 

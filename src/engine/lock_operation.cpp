@@ -55,16 +55,25 @@ std::shared_ptr<LockOperation> LockOperations::make(LockRequest request) {
   return std::make_shared<LockOperation>(shared_from_this(), std::move(request));
 }
 
-void LockOperations::dispatch(std::function<void()> task) const {
+void LockOperations::dispatch(std::string who, std::function<void()> task) const {
   const auto& runtime = parts_.runtime;
-  const auto run = [runtime, task = std::move(task)] {
+  const auto line = make_line(std::move(who));
+  if (line) line->waits();
+  // Without the runtime: an executor that has stopped may keep it.
+  const auto run = [weak_log = std::weak_ptr{runtime->log}, line, task = std::move(task)] {
+    const auto log = weak_log.lock();
+    const auto tell = [&log](const std::string& what) {
+      if (log) log->log(LogLevel::error, "a callback of a client threw: " + what);
+    };
+    if (line) line->begins();
     try {
       task();
     } catch (const std::exception& e) {
-      runtime->log->log(LogLevel::error, std::string{"a callback of a client threw: "} + e.what());
+      tell(e.what());
     } catch (...) {
-      runtime->log->log(LogLevel::error, "a callback of a client threw: unknown exception");
+      tell("unknown exception");
     }
+    if (line) line->ends();
   };
   const auto pass_on = [runtime, executor = executor_, run] {
     if (!executor) return run();
@@ -89,6 +98,15 @@ void LockOperations::dispatch(std::function<void()> task) const {
   } catch (...) {
     run();
   }
+}
+
+std::shared_ptr<DelayMonitor::Line> LockOperations::make_line(std::string who) const {
+  const Runtime& runtime = *parts_.runtime;
+  if (!runtime.delays) return nullptr;
+  return std::make_shared<DelayMonitor::Line>(
+      runtime.delays, std::move(who), executor_ ? executor_.get() : runtime.callbacks.get(),
+      executor_ ? "its executor is busy or has stopped"
+                : "make callbacks return sooner or raise RuntimeOptions::max_callback_threads");
 }
 
 LeaseParts LockOperations::parts() const {

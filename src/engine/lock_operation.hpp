@@ -82,13 +82,14 @@ class LockOperations : public std::enable_shared_from_this<LockOperations> {
 
   const Runtime& runtime() const noexcept { return *parts_.runtime; }
 
-  /// Runs `task`, which may be code of the user, on the executor, never inside the call. The
-  /// runtime lives until it has run.
-  void dispatch(std::function<void()> task) const;
+  /// Runs `task`, which may be code of the user, on the executor, never inside the call. `who`
+  /// identifies it in the log if it has to wait. The runtime lives until the executor has it.
+  void dispatch(std::string who, std::function<void()> task) const;
 
  private:
   friend class LockOperation;
 
+  std::shared_ptr<DelayMonitor::Line> make_line(std::string who) const;
   void bar(const std::string& mutex, const std::string& contender_id);
   bool is_barred(const LockRequest& request) const;
   void enter(const std::shared_ptr<LockOperation>& operation);

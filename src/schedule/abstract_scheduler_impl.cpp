@@ -305,7 +305,10 @@ void AbstractScheduler::Impl::hand_over(std::uint64_t term) {
     if (over(term)) return;
   }
   try {
-    executor_->execute([self = shared_from_this(), term] { self->run(term); });
+    // Weak: an executor that has stopped may keep its tasks, and this keeps the executor.
+    executor_->execute([weak = weak_from_this(), term] {
+      if (const auto self = weak.lock()) self->run(term);
+    });
   } catch (...) {
     if (line_) line_->is_empty();
     detail::log_current_exception(

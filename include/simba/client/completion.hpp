@@ -75,7 +75,7 @@ void start_unlock(Lock lock, Handler<bool> handler);
 
 /// Where handlers run: on the executor of the lock's client; inside the call if there is no lock.
 Dispatch dispatch_of(const Lock& lock);
-Dispatch dispatch_of(const Client& client);
+Dispatch dispatch_of(const Client& client, const std::string& name);
 
 void start_owner(const Client& client, const std::string& name, const Handler<MutexOwner>& handler);
 

@@ -37,12 +37,12 @@ class DelayMonitor : public std::enable_shared_from_this<DelayMonitor> {
   std::uint64_t delayed() const noexcept { return delayed_.load(); }
 
   /// A queue of things that run one at a time, e.g. the callbacks of a service. Costs nothing while
-  /// nothing waits or runs.
+  /// nothing waits or runs. Does not keep the monitor alive: without it, nothing is noticed.
   class Line {
    public:
     /// `who` identifies it in the log, `advice` says what to do about a delay. Lines with the same
     /// `executor` compete for the same threads.
-    Line(std::shared_ptr<DelayMonitor> monitor, std::string who, const void* executor,
+    Line(const std::shared_ptr<DelayMonitor>& monitor, std::string who, const void* executor,
          std::string_view advice);
     ~Line();
     Line(const Line&) = delete;
@@ -56,10 +56,11 @@ class DelayMonitor : public std::enable_shared_from_this<DelayMonitor> {
    private:
     friend class DelayMonitor;
 
-    void update() noexcept;
+    std::shared_ptr<DelayMonitor> monitor() const noexcept;
+    void update(DelayMonitor& monitor) noexcept;
 
     // constant after construction
-    const std::shared_ptr<DelayMonitor> monitor_;
+    const std::weak_ptr<DelayMonitor> monitor_;  // weak: an executor may keep what waits
     const std::string who_;
     const void* const executor_;
     const std::string_view advice_;

@@ -38,60 +38,72 @@ std::shared_ptr<DelayMonitor> DelayMonitor::make(std::shared_ptr<const Clock> cl
 DelayMonitor::DelayMonitor(std::shared_ptr<const Clock> clock, std::shared_ptr<Logger> log)
     : clock_{std::move(clock)}, log_{std::move(log)} {}
 
-DelayMonitor::Line::Line(std::shared_ptr<DelayMonitor> monitor, std::string who,
+DelayMonitor::Line::Line(const std::shared_ptr<DelayMonitor>& monitor, std::string who,
                          const void* executor, std::string_view advice)
-    : monitor_{std::move(monitor)},
+    : monitor_{monitor},
       who_{std::move(who)},
       executor_{executor},
       advice_{advice},
       place_{this},
       node_{place_.begin()} {}
 
+/// Empty: nobody is to be told.
+std::shared_ptr<DelayMonitor> DelayMonitor::Line::monitor() const noexcept {
+  auto monitor = monitor_.lock();
+  if (monitor && monitor->fork_guard_.in_child()) monitor.reset();
+  return monitor;
+}
+
 DelayMonitor::Line::~Line() {
-  if (monitor_->fork_guard_.in_child()) return;
-  const std::lock_guard lock{monitor_->mutex_};
-  if (listed_) place_.splice(place_.end(), monitor_->lines_, node_);
+  const auto monitor = this->monitor();
+  if (!monitor) return;
+  const std::lock_guard lock{monitor->mutex_};
+  if (listed_) place_.splice(place_.end(), monitor->lines_, node_);
 }
 
 void DelayMonitor::Line::waits() noexcept {
-  if (monitor_->fork_guard_.in_child()) return;
-  const LocalTime now = monitor_->clock_->now();
-  const std::lock_guard lock{monitor_->mutex_};
+  const auto monitor = this->monitor();
+  if (!monitor) return;
+  const LocalTime now = monitor->clock_->now();
+  const std::lock_guard lock{monitor->mutex_};
   if (waiting_since_ != never) return;
   waiting_since_ = now;
   told_ = false;
-  update();
-  if (!monitor_->looking_) monitor_->look_at(now + limit);
+  update(*monitor);
+  if (!monitor->looking_) monitor->look_at(now + limit);
 }
 
 void DelayMonitor::Line::begins() noexcept {
-  if (monitor_->fork_guard_.in_child()) return;
-  const LocalTime now = monitor_->clock_->now();
-  const std::lock_guard lock{monitor_->mutex_};
+  const auto monitor = this->monitor();
+  if (!monitor) return;
+  const LocalTime now = monitor->clock_->now();
+  const std::lock_guard lock{monitor->mutex_};
   waiting_since_ = never;
   running_since_ = now;
-  update();
+  update(*monitor);
 }
 
 void DelayMonitor::Line::ends() noexcept {
-  if (monitor_->fork_guard_.in_child()) return;
-  const std::lock_guard lock{monitor_->mutex_};
+  const auto monitor = this->monitor();
+  if (!monitor) return;
+  const std::lock_guard lock{monitor->mutex_};
   running_since_ = never;
-  update();
+  update(*monitor);
 }
 
 void DelayMonitor::Line::is_empty() noexcept {
-  if (monitor_->fork_guard_.in_child()) return;
-  const std::lock_guard lock{monitor_->mutex_};
+  const auto monitor = this->monitor();
+  if (!monitor) return;
+  const std::lock_guard lock{monitor->mutex_};
   waiting_since_ = never;
-  update();
+  update(*monitor);
 }
 
 // With the mutex of the monitor held. Allocates nothing.
-void DelayMonitor::Line::update() noexcept {
+void DelayMonitor::Line::update(DelayMonitor& monitor) noexcept {
   const bool wanted = waiting_since_ != never || running_since_ != never;
   if (wanted == listed_) return;
-  auto& lines = monitor_->lines_;
+  auto& lines = monitor.lines_;
   if (wanted) {
     lines.splice(lines.end(), place_);
   } else {

@@ -16,6 +16,7 @@
 #include "simba/memory/memory_store.hpp"
 #include "simba/simba.hpp"
 #include "simba/testkit/fault_store.hpp"
+#include "simba/testkit/manual_executor.hpp"
 #include "simba/testkit/manual_runtime.hpp"
 
 namespace simba {
@@ -215,6 +216,26 @@ TEST_F(ClientElection, MaxHoldEndsALeadership) {
   EXPECT_TRUE(one.is_leader()) << "nobody else wanted it";
 }
 
+TEST_F(ClientElection, AnEndOfALeadershipThatWaitsForAThreadIsNoticed) {
+  const auto runtime = std::make_shared<Runtime>(*world_.runtime());
+  const auto busy = std::make_shared<testkit::ManualExecutor>();
+  runtime->workers = busy;
+  runtime->delays = DelayMonitor::make(runtime->clock, *runtime->timers, runtime->log);
+  const Client client{std::make_shared<engine::LeaseServiceFactory>(store_, runtime)};
+  ElectionOptions options = recorded("one");
+  options.max_hold = 1min;
+  const Election one = client.elect("leader", std::move(options));
+  world_.advance(1min);
+  EXPECT_TRUE(one.is_leader());
+  EXPECT_EQ(runtime->delays->delayed(), 0U);
+  world_.advance(1s);
+  EXPECT_EQ(runtime->delays->delayed(), 1U);
+  EXPECT_TRUE(world_.log().contains(
+      "the end of a leadership, or of the pause after it, of mutex [leader], contender [one]"));
+  busy->run_all();
+  EXPECT_FALSE(one.is_leader());
+}
+
 TEST_F(ClientElection, WithoutAnElectionItLeadsNothing) {
   Election none;
   EXPECT_FALSE(none.is_leader());
@@ -275,6 +296,24 @@ TEST_F(ClientElection, AScheduleTellsItsHealth) {
   world_.advance(30s);
   EXPECT_EQ(one.health(), Health::out);
   EXPECT_EQ(two.health(), Health::well);
+}
+
+TEST_F(ClientElection, AnExecutorThatHasStoppedDoesNotKeepAScheduleThatIsGone) {
+  const auto stopped = std::make_shared<testkit::ManualExecutor>();
+  std::weak_ptr<const Runtime> weak;
+  {
+    const auto runtime = std::make_shared<Runtime>(*world_.runtime());
+    weak = runtime;
+    const Client client{std::make_shared<engine::LeaseServiceFactory>(store_, runtime),
+                        {.executor = stopped}};
+    const Schedule schedule =
+        client.schedule("cleanup", every(30s), [](const simba::Run&) { FAIL() << "it is gone"; });
+    world_.run_ready();
+    EXPECT_EQ(stopped->size(), 1U);
+  }
+  EXPECT_TRUE(weak.expired());
+  EXPECT_EQ(stopped.use_count(), 1);
+  stopped->run_all();
 }
 
 TEST_F(ClientElection, AScheduleMayPauseBetweenRuns) {

@@ -19,6 +19,7 @@
 #include "simba/memory/memory_store.hpp"
 #include "simba/simba.hpp"
 #include "simba/testkit/fault_store.hpp"
+#include "simba/testkit/manual_executor.hpp"
 #include "simba/testkit/manual_runtime.hpp"
 
 namespace simba {
@@ -81,6 +82,13 @@ class ClientCoroutine : public ::testing::Test {
 
   std::shared_ptr<engine::LeaseServiceFactory> make_factory() {
     return std::make_shared<engine::LeaseServiceFactory>(store_, world_.runtime());
+  }
+
+  /// A runtime that notices delays, in the same virtual time.
+  std::shared_ptr<Runtime> watched_runtime() {
+    auto runtime = std::make_shared<Runtime>(*world_.runtime());
+    runtime->delays = DelayMonitor::make(runtime->clock, *runtime->timers, runtime->log);
+    return runtime;
   }
 
   static Task take(Client client, Lock& into, LockOptions options = {}, std::stop_token stop = {}) {
@@ -221,6 +229,47 @@ TEST_F(ClientCoroutine, TheClientsEndResumesEveryWaitWithAnError) {
     ASSERT_TRUE(task.done());
     EXPECT_THROW(task.rethrow(), IllegalStateError);
   }
+}
+
+TEST_F(ClientCoroutine, OneThatTheExecutorDoesNotResumeIsNoticed) {
+  const auto runtime = watched_runtime();
+  const auto idle = std::make_shared<testkit::ManualExecutor>();
+  const Client client{std::make_shared<engine::LeaseServiceFactory>(store_, runtime),
+                      {.executor = idle}};
+  Lock lock;
+  const Task granted = take(client, lock, {.id = "me"});
+  const auto look = [&]() -> Task { co_await owner_async(client, "order"); };
+  const Task looks = look();
+  world_.advance(1s);
+  EXPECT_EQ(runtime->delays->delayed(), 2U);
+  EXPECT_TRUE(world_.log().contains("a coroutine that awaits mutex [order], contender [me]"));
+  EXPECT_TRUE(world_.log().contains("a coroutine that awaits the owner of mutex [order]"));
+  EXPECT_TRUE(world_.log().contains("its executor is busy or has stopped"));
+  idle->run_all();
+  EXPECT_TRUE(granted.done());
+  EXPECT_TRUE(looks.done());
+  EXPECT_TRUE(lock.held());
+}
+
+TEST_F(ClientCoroutine, AnExecutorThatHasStoppedKeepsNeitherTheRuntimeNorItself) {
+  std::weak_ptr<const Runtime> runtime;
+  std::shared_ptr<testkit::ManualExecutor> kept;
+  {
+    const auto made = watched_runtime();
+    runtime = made;
+    const auto holding = std::make_shared<testkit::ManualExecutor>();
+    Lock lock;
+    Task task = take(
+        Client{std::make_shared<engine::LeaseServiceFactory>(store_, made), {.executor = holding}},
+        lock);
+    world_.run_ready();
+    EXPECT_EQ(holding->size(), 1U);
+    task.destroy();
+    kept = holding;
+  }
+  EXPECT_TRUE(runtime.expired()) << "kept by a task that is never run";
+  EXPECT_EQ(kept.use_count(), 1);
+  EXPECT_EQ(kept->run_all(), 1U);
 }
 
 TEST(ClientCoroutineThreads, ResumesOnACallbackThread) {

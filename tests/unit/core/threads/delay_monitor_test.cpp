@@ -88,6 +88,20 @@ TEST_F(DelayMonitorTest, SaysNothingOfWhatBeginsInTimeOrNoLongerWaits) {
   EXPECT_EQ(monitor_->delayed(), 1U);
 }
 
+TEST(DelayMonitorEnd, ALineMayOutliveItsMonitor) {
+  testkit::ManualRuntime world;
+  auto monitor =
+      DelayMonitor::make(world.runtime()->clock, *world.runtime()->timers, world.runtime()->log);
+  const std::weak_ptr<DelayMonitor> weak = monitor;
+  DelayMonitor::Line waiting{monitor, "the waiter", nullptr, "do something about it"};
+  waiting.waits();
+  monitor.reset();
+  EXPECT_TRUE(weak.expired()) << "an executor that has stopped may keep a line";
+  world.advance(1s);
+  waiting.begins();
+  waiting.ends();
+}
+
 class DelayedCallbacks : public testing::Test {
  protected:
   DelayedCallbacks() : runtime_{std::make_shared<Runtime>(*world_.runtime())} {
