@@ -103,7 +103,7 @@ class Election::Impl final : public MutexContender, public std::enable_shared_fr
       }
     }
     try {
-      if (options_.on_elected) options_.on_elected(Leadership{state.after().fencing_token(), lost});
+      if (options_.on_elected) options_.on_elected(leadership(state.after().fencing_token(), lost));
     } catch (const std::exception& e) {
       give_up(e.what());
     } catch (...) {
@@ -190,6 +190,15 @@ class Election::Impl final : public MutexContender, public std::enable_shared_fr
         fmt::format("mutex [{}], contender [{}]: on_elected threw: {}; stepping down", mutex_,
                     contender_id_, what));
     step_down(Loss::given_up);
+  }
+
+  Leadership leadership(FencingToken token, const std::stop_token& lost) const {
+    return Leadership{token, lost, [weak = weak_from_this(), token] {
+                        const auto self = weak.lock();
+                        const bool ended = !self || self->service_->fencing_token() != token;
+                        return ended ? std::chrono::nanoseconds::zero()
+                                     : self->service_->lease_left();
+                      }};
   }
 
   std::unique_ptr<DelayMonitor::Line> make_line() const {
@@ -321,6 +330,10 @@ std::stop_token Election::lost() const {
 
 FencingToken Election::fencing_token() const noexcept {
   return impl_ ? impl_->service().fencing_token() : 0;
+}
+
+std::chrono::nanoseconds Election::lease_left() const noexcept {
+  return impl_ ? impl_->service().lease_left() : std::chrono::nanoseconds::zero();
 }
 
 Health Election::health() const noexcept { return impl_ ? impl_->health() : Health::out; }

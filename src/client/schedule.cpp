@@ -18,12 +18,28 @@ ScheduleConfig after_pauses_of(Span pause) {
 }
 
 Schedule::Schedule() noexcept = default;
-Schedule::Schedule(std::unique_ptr<Scheduler> scheduler,
+Schedule::Schedule(std::shared_ptr<Scheduler> scheduler,
                    std::shared_ptr<const detail::HealthRecord> health) noexcept
     : health_{std::move(health)}, scheduler_{std::move(scheduler)} {}
-Schedule::~Schedule() = default;
+
+// Not by the end of the scheduler, which a run may keep for a moment.
+Schedule::~Schedule() {
+  if (scheduler_) scheduler_->close();
+}
+
 Schedule::Schedule(Schedule&& other) noexcept = default;
-Schedule& Schedule::operator=(Schedule&& other) noexcept = default;
+
+Schedule& Schedule::operator=(Schedule&& other) noexcept {
+  if (this == &other) return *this;
+  if (scheduler_) scheduler_->close();
+  health_ = std::move(other.health_);
+  scheduler_ = std::move(other.scheduler_);
+  return *this;
+}
+
+std::chrono::nanoseconds Schedule::lease_left() const noexcept {
+  return scheduler_ ? scheduler_->lease_left() : std::chrono::nanoseconds::zero();
+}
 
 Health Schedule::health() const noexcept {
   return scheduler_ ? health_->health(scheduler_->contend_service()) : Health::out;
@@ -40,11 +56,15 @@ Schedule Client::schedule(std::string name, const ScheduleConfig& when, Work wor
   if (!work) throw InvalidArgumentError{"a schedule needs work (got an empty function)"};
   const auto token = std::make_shared<std::atomic<FencingToken>>(0);
   const auto health = std::make_shared<detail::HealthRecord>();
+  const auto of_runs = std::make_shared<std::weak_ptr<const Scheduler>>();
   const auto factory = core_->factory();
-  auto scheduler = std::make_unique<Scheduler>(
+  auto scheduler = std::make_shared<Scheduler>(
       std::move(name), *factory, when,
-      [work = std::move(work), token](std::stop_token stop) {
-        work(Run{token->load(), std::move(stop)});
+      [work = std::move(work), token, of_runs](std::stop_token stop) {
+        work(Run{token->load(), std::move(stop), [weak = *of_runs] {
+                   const auto self = weak.lock();
+                   return self ? self->lease_left() : std::chrono::nanoseconds::zero();
+                 }});
       },
       SchedulerOptions{
           .contender_id = std::move(options.id),
@@ -58,6 +78,7 @@ Schedule Client::schedule(std::string name, const ScheduleConfig& when, Work wor
           .on_event = [health, clock = factory->runtime()->clock](
                           const MutexContendService&,
                           const ContentionEvent& event) { health->note(event, clock->now()); }});
+  *of_runs = scheduler;
   scheduler->start();
   return Schedule{std::move(scheduler), health};
 }

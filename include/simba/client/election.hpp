@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -17,8 +18,9 @@ namespace simba {
 /// What `on_elected` is told. A value that may be kept.
 class Leadership {
  public:
-  Leadership(FencingToken fencing_token, std::stop_token lost)
-      : fencing_token_{fencing_token}, lost_{std::move(lost)} {}
+  Leadership(FencingToken fencing_token, std::stop_token lost,
+             std::function<std::chrono::nanoseconds()> lease_left = {})
+      : fencing_token_{fencing_token}, lost_{std::move(lost)}, lease_left_{std::move(lease_left)} {}
 
   /// Grows with every change of leader and never repeats.
   [[nodiscard]] FencingToken fencing_token() const noexcept { return fencing_token_; }
@@ -26,9 +28,16 @@ class Leadership {
   /// Fires when this leadership ends, for whatever reason, before anyone else can lead.
   [[nodiscard]] const std::stop_token& lost() const noexcept { return lost_; }
 
+  /// How long nobody else can lead even if the lease is never renewed again. It is renewed while
+  /// `on_deposed` runs, up to the drain limit. Zero after a loss, and once the mutex was released.
+  [[nodiscard]] std::chrono::nanoseconds lease_left() const {
+    return lease_left_ ? lease_left_() : std::chrono::nanoseconds::zero();
+  }
+
  private:
   FencingToken fencing_token_;
   std::stop_token lost_;
+  std::function<std::chrono::nanoseconds()> lease_left_;
 };
 
 /// How to take part in an election. Both functions run on the client's executor, one at a time, and
@@ -80,6 +89,9 @@ class [[nodiscard]] Election {
 
   /// Of the present or the last leadership; 0 before the first.
   [[nodiscard]] FencingToken fencing_token() const noexcept;
+
+  /// As `Leadership::lease_left`, of the present leadership; zero if there is none.
+  [[nodiscard]] std::chrono::nanoseconds lease_left() const noexcept;
 
   [[nodiscard]] Health health() const noexcept;
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <stop_token>
@@ -30,8 +31,9 @@ class HealthRecord;
 /// What the work is told.
 class Run {
  public:
-  Run(FencingToken fencing_token, std::stop_token stop)
-      : fencing_token_{fencing_token}, stop_{std::move(stop)} {}
+  Run(FencingToken fencing_token, std::stop_token stop,
+      std::function<std::chrono::nanoseconds()> lease_left = {})
+      : fencing_token_{fencing_token}, stop_{std::move(stop)}, lease_left_{std::move(lease_left)} {}
 
   /// That of the leadership in which it runs.
   [[nodiscard]] FencingToken fencing_token() const noexcept { return fencing_token_; }
@@ -40,9 +42,15 @@ class Run {
   /// the work has returned, so return soon.
   [[nodiscard]] const std::stop_token& stop() const noexcept { return stop_; }
 
+  /// As `Schedule::lease_left`; zero once the schedule was destroyed.
+  [[nodiscard]] std::chrono::nanoseconds lease_left() const {
+    return lease_left_ ? lease_left_() : std::chrono::nanoseconds::zero();
+  }
+
  private:
   FencingToken fencing_token_;
   std::stop_token stop_;
+  std::function<std::chrono::nanoseconds()> lease_left_;
 };
 
 using Work = std::function<void(const Run& run)>;
@@ -74,6 +82,11 @@ class [[nodiscard]] Schedule {
   /// True while this process is the one that does the work.
   [[nodiscard]] bool is_leader() const noexcept;
 
+  /// How long nobody else can lead even if the lease is never renewed again. It is renewed while
+  /// the work runs, also within `stop()`, up to the drain limit. Zero while this process does not
+  /// lead.
+  [[nodiscard]] std::chrono::nanoseconds lease_left() const noexcept;
+
   /// `out` also without a schedule (default-constructed, moved from).
   [[nodiscard]] Health health() const noexcept;
 
@@ -84,11 +97,11 @@ class [[nodiscard]] Schedule {
  private:
   friend class Client;
 
-  Schedule(std::unique_ptr<Scheduler> scheduler,
+  Schedule(std::shared_ptr<Scheduler> scheduler,
            std::shared_ptr<const detail::HealthRecord> health) noexcept;
 
   std::shared_ptr<const detail::HealthRecord> health_;
-  std::unique_ptr<Scheduler> scheduler_;
+  std::shared_ptr<Scheduler> scheduler_;  // runs refer to it weakly
 };
 
 }  // namespace simba

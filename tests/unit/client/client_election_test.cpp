@@ -90,6 +90,33 @@ TEST_F(ClientElection, OnDeposedHasReturnedBeforeTheMutexIsReleased) {
   EXPECT_EQ(other_.owner("leader").owner_id(), "");
 }
 
+TEST_F(ClientElection, OnDeposedSeesHowLongTheLeaseLasts) {
+  std::optional<Leadership> leadership;
+  Election one;
+  EXPECT_EQ(one.lease_left(), 0s);
+  ElectionOptions options = recorded("one");
+  options.on_elected = [&](Leadership me) { leadership = std::move(me); };
+  options.on_deposed = [&](Loss) {
+    world_.advance(20s);  // it is renewed meanwhile
+    EXPECT_GT(leadership->lease_left(), 5s);
+    EXPECT_EQ(leadership->lease_left(), one.lease_left());
+    story_.emplace_back("cleaned up");
+  };
+  one = client_.elect("leader", std::move(options));
+  world_.run_ready();
+  ASSERT_TRUE(leadership);
+  EXPECT_GT(leadership->lease_left(), 10s);
+  const Leadership first = *leadership;
+  one.step_down();
+  EXPECT_EQ(first.lease_left(), 0s);
+  world_.advance(11s);
+  EXPECT_GT(one.lease_left(), 10s);
+  EXPECT_EQ(first.lease_left(), 0s) << "that is another leadership";
+  one = {};
+  EXPECT_EQ(leadership->lease_left(), 0s);
+  EXPECT_THAT(story_, ElementsAre("cleaned up", "cleaned up"));
+}
+
 TEST_F(ClientElection, ALossIsToldWithItsReasonAndItContendsAgain) {
   const Election one = client_.elect("leader", recorded("one"));
   world_.run_ready();
@@ -263,6 +290,7 @@ TEST_F(ClientElection, AScheduleRunsOnTheLeaderAlone) {
   std::vector<FencingToken> runs;
   const auto work = [&](const simba::Run& run) {
     EXPECT_FALSE(run.stop().stop_requested());
+    EXPECT_GT(run.lease_left(), 5s);
     runs.push_back(run.fencing_token());
   };
   Schedule one = client_.schedule("cleanup", every(30s), work);
@@ -274,7 +302,10 @@ TEST_F(ClientElection, AScheduleRunsOnTheLeaderAlone) {
   ASSERT_EQ(runs.size(), 3U);
   EXPECT_GT(runs.front(), 0U);
   EXPECT_EQ(runs.front(), runs.back());
+  EXPECT_GT(one.lease_left(), 5s);
+  EXPECT_EQ(two.lease_left(), 0s);
   one.stop();
+  EXPECT_EQ(one.lease_left(), 0s);
   world_.advance(1s);
   ASSERT_EQ(runs.size(), 4U);
   EXPECT_GT(runs.back(), runs.front());
