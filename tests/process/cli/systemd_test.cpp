@@ -91,6 +91,7 @@ TEST_F(CliSystemd, OnlyTheCommandIsSignalledAndTheLeaderCleansUpAfterAKill) {
   for (const char* name : {"app.service", "leader.service"}) {
     EXPECT_EQ(service_value("KillMode", unit(name)), "mixed");
     EXPECT_EQ(service_value("Restart", unit(name)), "always");
+    EXPECT_EQ(service_value("RestartPreventExitStatus", unit(name)), "64 77 78");
     EXPECT_NE(service_value("TimeoutStopSec", unit(name)), "");
   }
   EXPECT_THAT(
@@ -116,7 +117,7 @@ TEST_F(CliSystemd, EverySettingIsOneThatSystemdHasInItsSection) {
       {"Unit", {"Description", "Wants", "After"}},
       {"Service",
        {"Type", "Environment", "ExecStart", "ExecStopPost", "KillMode", "TimeoutStopSec", "Restart",
-        "RestartSec"}},
+        "RestartSec", "RestartPreventExitStatus"}},
       {"Install", {"WantedBy"}}};
   for (const char* name : {"app.service", "leader.service"}) {
     for (const auto& [section, values] : settings_of(unit(name))) {
