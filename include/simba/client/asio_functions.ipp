@@ -267,7 +267,9 @@ class ExecutorOnAsio final : public Executor {
 ///
 /// Threads: the handler runs on its associated executor (without one, on Asio's system executor) by
 /// `asio::post`, and holds work of that executor until then. It never runs inside the initiating
-/// function, unless it has an immediate executor (Asio 1.28, Boost 1.82) that calls it there.
+/// function, unless it has an immediate executor (Asio 1.28, Boost 1.82) that calls it there. The
+/// executor, and the allocator of the handler, may be entered on the thread of Simba's timers or of
+/// the store, where they must not block; those of Asio do not.
 /// Errors: `error_code` is `asio::error_code` or `boost::system::error_code`. The codes are those
 /// of `error_category()`; `asio::error::operation_aborted` after a cancellation by the associated
 /// slot, which completes at once.
