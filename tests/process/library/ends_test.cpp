@@ -12,6 +12,7 @@
 
 #include <gtest/gtest.h>
 
+#include "simba/client/client.hpp"
 #include "simba/config/make_factory.hpp"
 #include "simba/core/error.hpp"
 #include "simba/locker/simba_locker.hpp"
@@ -29,7 +30,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// One of everything that a program has of a factory, in use. `patience` is what the locker waits.
+/// One of everything that a program has of a factory and of a client, in use. `patience` is what
+/// the locker and the lock wait.
 class Objects {
  public:
   explicit Objects(const std::string& url, std::chrono::milliseconds patience = 200ms)
@@ -38,21 +40,34 @@ class Objects {
         observes_{factory_->create_mutex_retrieval_service(retriever_)},
         scheduler_{"scheduled", *factory_, ScheduleConfig::delay(0s, 1ms),
                    [this](const std::stop_token&) { worked_ = true; }},
-        locker_{"locked", *factory_} {
+        locker_{"locked", *factory_},
+        client_{url},
+        election_{
+            client_.elect("elected", {.on_elected = [this](const Leadership&) { led_ = true; },
+                                      .on_deposed = [this](Loss) { led_ = false; }})},
+        schedule_{client_.schedule("planned", every(10ms), [this](const Run&) { ran_ = true; })},
+        watch_{client_.watch("elected", [this](const MutexOwner&) { seen_ = true; })} {
     service_->start();
     observes_->start();
     scheduler_.start();
     try {
+      lock_ = client_.lock("held", {.wait = patience});
       locker_.acquire(patience);
     } catch (const Error&) {  // there is no server
     }
   }
 
   /// Whether each of them has what it is there for.
-  bool all_own() const { return service_->is_owner() && worked_ && locker_.is_held(); }
+  bool all_own() const {
+    return service_->is_owner() && worked_ && locker_.is_held() && lock_.held() && led_ && ran_ &&
+           seen_;
+  }
 
  private:
   std::atomic<bool> worked_ = false;
+  std::atomic<bool> led_ = false;
+  std::atomic<bool> ran_ = false;
+  std::atomic<bool> seen_ = false;
   testkit::RecordingContender contender_{"contended", "a"};
   testkit::RecordingRetriever retriever_{"contended"};
   const std::unique_ptr<MutexServiceFactory> factory_;
@@ -60,6 +75,11 @@ class Objects {
   const std::unique_ptr<MutexRetrievalService> observes_;
   Scheduler scheduler_;
   SimbaLocker locker_;
+  const Client client_;
+  Lock lock_;
+  const Election election_;
+  const Schedule schedule_;
+  const Watch watch_;
 };
 
 /// Skips the test where the store was left out of the build.
