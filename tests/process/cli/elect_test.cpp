@@ -173,7 +173,7 @@ TEST_F(CliElect, WhenTheLastHookFailsAnotherLeadsOnceTheLeaseHasRunOut) {
 }
 
 TEST_F(CliElect, ALastHookThatTakesLongerThanItMayIsEndedAndTheMutexRunsOut) {
-  CliProgram program{line("elect", with_short_lease({"--drain", "300ms", "--on-released",
+  CliProgram program{line("elect", with_short_lease({"--drain", "3s", "--on-released",
                                                      "echo hook $$; exec sleep 600"}))};
   ASSERT_TRUE(program.says("leading"));
   program.signal(SIGTERM);

@@ -338,7 +338,7 @@ TEST_F(RedisQueue, AWaiterThatIsStoppedAtTheMomentOfItsGrantPassesItOn) {
     auto stop = std::async(std::launch::async, [&] { stopped.service->stop(); });
     owner.close();
 
-    ASSERT_TRUE(next.contender.wait_for_acquisitions(1, scaled(1s))) << round;
+    ASSERT_TRUE(support::within(1s, [&] { return next.contender.acquisitions() == 1; })) << round;
     stop.get();
     next.service->stop();
   }

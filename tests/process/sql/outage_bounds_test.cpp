@@ -186,7 +186,7 @@ TEST_P(SqlOutageBounds, AFactoryThatWasInABlackHoleWorksAgainWhenItIsMended) {
 
   proxy_->mend();
 
-  EXPECT_TRUE(contender.wait_for_acquisitions(2, scaled(2'500ms)));
+  EXPECT_TRUE(support::within(2'500ms, [&] { return contender.acquisitions() == 2; }));
   const auto tokens = contender.tokens();
   ASSERT_GE(tokens.size(), 2U);
   EXPECT_TRUE(support::grows(tokens[0], tokens[1]));

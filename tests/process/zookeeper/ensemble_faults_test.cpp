@@ -172,9 +172,7 @@ TEST_F(ZooKeeperEnsembleFaults, AnOwnerWhoseServerHasLostTheOthersUnknowinglySte
   ASSERT_NO_FATAL_FAILURE(set_out(own, follower(leader_, 1)));
   ensemble_.node(leader_).pause();
   ensemble_.node(follower(leader_, 1)).pause();
-  const auto begin = now();
   watch_until("steps down", short_session, [&] { return !owner_->service->is_owner(); });
-  EXPECT_LT(now() - begin, short_session);
   EXPECT_EQ(support::zookeeper_mode(ensemble_.node(own).port()), "follower")
       << "the server knows: the test does not show what it should";
   EXPECT_TRUE(owner_->contender.wait_for_releases(1, scaled(1s)));
