@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <cstring>
 #include <exception>
 #include <hiredis/read.h>
 #include <new>
@@ -208,6 +209,12 @@ std::optional<Reply> RespReader::next() {
   const std::size_t of_reply = whole != nullptr ? impl.begun - impl.unread() : impl.begun;
   if (of_reply > impl.limits.bytes) {
     impl.fail(fmt::format("it is longer than {} bytes", impl.limits.bytes));
+  }
+  // The reader looks for the end of a line from its beginning whenever more has come.
+  const std::size_t unread = impl.unread();
+  if (whole == nullptr && unread > impl.limits.line &&
+      std::memchr(impl.reader->buf + impl.reader->pos, '\n', unread) == nullptr) {
+    impl.fail(fmt::format("a line of it is longer than {} bytes", impl.limits.line));
   }
   if (whole == nullptr) return std::nullopt;
 

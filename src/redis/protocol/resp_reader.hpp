@@ -12,6 +12,7 @@ namespace simba::redis {
 /// What one reply may take up. More is a server that is broken or hostile.
 struct RespLimits {
   std::size_t bytes = 8U << 20U;     ///< on the wire
+  std::size_t line = 64U << 10U;     ///< of a text whose length is not announced
   std::size_t elements = 1U << 17U;  ///< of all its arrays together
   std::size_t depth = 8;             ///< arrays within each other; no more than hiredis 0.14 allows
 };

@@ -16,6 +16,7 @@
 #include "simba/testkit/recording_contender.hpp"
 #include "simba/testkit/served_time.hpp"
 #include "support/ownership/grows.hpp"
+#include "support/resident_memory.hpp"
 #include "support/servers.hpp"
 
 namespace simba::redis::test {
@@ -102,6 +103,30 @@ TEST(RedisConnect, AServerThatIsNoRedisIsRefused) {
   }
   const support::Location sql = support::postgresql_location();
   error_with(std::to_string(sql.port), to_port(sql.port));
+}
+
+TEST(RedisConnect, AReplyWithoutEndCostsNeitherMemoryNorTime) {
+  struct Reply {
+    const char* name;
+    std::string begin;
+    std::string endless;
+    const char* error = "it is longer than 8388608 bytes";
+  };
+  const std::string text(1'000, 'x');
+  for (const auto& [name, begin, endless, error] :
+       {Reply{"one text", "$400000000\r\n", text},
+        Reply{"one line", "+", text, "a line of it is longer than 65536 bytes"},
+        Reply{"many texts", "*131072\r\n", "$1000\r\n" + text + "\r\n"}}) {
+    for (const std::string greeting : {"", "+OK\r\n+OK\r\n"}) {  // from the log-in on, or after it
+      SCOPED_TRACE(std::string{name} + (greeting.empty() ? "" : " after the log-in"));
+      const FixedReplyServer rogue{begin, greeting, endless};
+      const auto begun = now();
+      const std::size_t growth =
+          support::growth_during([&] { error_with(error, to_port(rogue.port())); });
+      EXPECT_LT(now() - begun, scaled(5s));
+      EXPECT_LT(growth, 96U << 20U) << "8 MiB on each connection, and what is copied";
+    }
+  }
 }
 
 TEST(RedisConnect, AServerThatLoadsOrHasNoRoomIsTriedAgain) {

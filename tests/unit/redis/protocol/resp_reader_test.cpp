@@ -181,6 +181,15 @@ TEST(RespReader, ALineThatDoesNotEndPassesTheLimit) {
   EXPECT_THAT(refusal("+" + std::string(200, 'x'), {.bytes = 200}), HasSubstr("200 bytes"));
 }
 
+TEST(RespReader, ALineThatDoesNotEndIsRefusedLongBeforeAText) {
+  const RespLimits limits{.line = 200};
+  EXPECT_THAT(refusal("+" + std::string(201, 'x'), limits),
+              HasSubstr("line of it is longer than 200"));
+  EXPECT_THAT(refusal("*2\r\n:1\r\n-" + std::string(201, 'x'), limits), HasSubstr("line"));
+  EXPECT_EQ(refusal("+" + std::string(200, 'x'), limits), "it was accepted");
+  EXPECT_EQ(refusal("*2\r\n:1\r\n$1000\r\n" + std::string(999, 'x'), limits), "it was accepted");
+}
+
 TEST(RespReader, RefusesArraysThatAreNestedTooDeep) {
   const auto nested = [](std::size_t depth) {
     std::string bytes;
