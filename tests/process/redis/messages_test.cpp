@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -53,6 +54,13 @@ std::vector<std::string> hostile_messages() {
   messages.push_back(std::string(1'000'000, '@'));
   messages.push_back("granted " + std::string(1'000'000, '1'));
   return messages;
+}
+
+/// Tokens of a forged grant: as great as can be, and one that the server could have given just now.
+std::vector<std::string> forged_tokens() {
+  const auto time = std::chrono::system_clock::now().time_since_epoch() + 1s;
+  return {"18446744073709551615",
+          std::to_string(std::chrono::floor<std::chrono::microseconds>(time).count())};
 }
 
 /// What a SplitMix64 yields, before and after a number that it has yielded.
@@ -186,11 +194,13 @@ TEST_F(RedisMessages, AForgedGrantMakesNobodyAnOwner) {
   RecordingContender waiter{"m"};
   const auto service = factory->create_mutex_contend_service(waiter);
   service->start();
-  wait_for_channels(2);  // its inbox and its own
+  wait_until_in_line(service->contender_id());
 
-  for (const std::string digit : {"0", "1", "9"}) {
-    const std::string secret(40, digit[0]);
-    EXPECT_GT(publish("granted " + secret + " 1894759757951204 600 400 1894759757951"), 1U);
+  for (const char digit : {'0', '1', '9'}) {
+    const std::string secret(40, digit);
+    for (const auto& token : forged_tokens()) {
+      EXPECT_GT(publish("granted " + secret + " " + token + " 600 400 1894759757951"), 1U);
+    }
   }
   publish("acquired@@" + service->contender_id());
   publish("released@@someone");
@@ -220,8 +230,10 @@ TEST_F(RedisMessages, WhoMayPublishCannotComputeAGrantFromTheNameOfAnInbox) {
     const SplitMixGuess guess{std::stoull(digits.substr(half, 16), nullptr, 16)};
     for (int place = -100; place <= 100; ++place) {
       const auto forge = [&](const std::string& secret) {
-        mallory.ask({"PUBLISH", inboxes[0],
-                     "granted " + secret + " 18446744073709551615 600 400 1894759757951"});
+        for (const auto& token : forged_tokens()) {
+          mallory.ask({"PUBLISH", inboxes[0],
+                       "granted " + secret + " " + token + " 600 400 1894759757951"});
+        }
       };
       forge(std::to_string(guess.at(place) >> 1U));
       forge(fmt::format("{:020}{:020}", guess.at(place), guess.at(place + 1)));
