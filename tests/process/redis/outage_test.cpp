@@ -275,34 +275,53 @@ TEST_F(RedisOutage, AGrantThatIsLostWithItsConnectionIsTakenUpWhenTheWaiterAsksA
   }
 }
 
-/// How many connections the server has accepted so far.
-long accepted_by(Console& console) {
-  const std::string text = console.value({"INFO", "stats"});
-  const std::string field = "total_connections_received:";
-  return std::stol(text.substr(text.find(field) + field.size()));
+/// A server that refuses everyone who asks something of it.
+class RedisRefusal : public RedisOutage {
+ protected:
+  /// Lets 500 contenders of one process ask for some seconds.
+  void expect_few_reconnects(RedisOptions options) {
+    options.contention = short_contention();
+    options.contention.release_wait = 0ms;  // stopping them one after the other takes no time
+    options.runtime = make_runtime({.log = log_});
+    const auto one = make_redis_factory(options);
+    std::vector<std::unique_ptr<Contending>> all;
+    for (int i = 0; i < 500; ++i) {
+      all.push_back(std::make_unique<Contending>(*one, fmt::format("m{}", i)));
+    }
+    const auto wait = [](std::chrono::milliseconds span) {
+      const auto begin = now();
+      ASSERT_TRUE(eventually([&] { return now() > begin + span; }));
+    };
+    wait(1s);  // the first pauses are short
+    const long before = accepted();
+    wait(5s);
+    const long made = accepted() - before;
+    std::cout << made << " connections in 5 s\n";
+    EXPECT_LE(made, 5 * 5);
+    EXPECT_GE(made, 2) << "it no longer looks whether the server serves again";
+  }
+
+  Console console_{server().location()};
+
+ private:
+  /// How many connections the server has accepted so far.
+  long accepted() {
+    const std::string text = console_.value({"INFO", "stats"});
+    return std::stol(support::info_value(text, "total_connections_received"));
+  }
+};
+
+TEST_F(RedisRefusal, ManyContendersOnAReplicaReconnectAFewTimesASecond) {
+  console_.ask({"REPLICAOF", "127.0.0.1", "1"});
+  expect_few_reconnects(support::redis_options(server().location()));
 }
 
-TEST_F(RedisOutage, ManyContendersOnAReplicaReconnectAFewTimesASecond) {
-  Console console{server().location()};
-  console.ask({"REPLICAOF", "127.0.0.1", "1"});
-  auto contention = short_contention();
-  contention.release_wait = 0ms;  // stopping 500 of them one after the other takes no time
-  const auto one = factory(contention);
-  std::vector<std::unique_ptr<Contending>> all;
-  for (int i = 0; i < 500; ++i) {
-    all.push_back(std::make_unique<Contending>(*one, fmt::format("m{}", i)));
-  }
-  const auto wait = [](std::chrono::milliseconds span) {
-    const auto begin = now();
-    ASSERT_TRUE(eventually([&] { return now() > begin + span; }));
-  };
-  wait(1s);  // the first pauses are short
-  const long before = accepted_by(console);
-  wait(5s);
-  const long made = accepted_by(console) - before;
-  std::cout << made << " connections in 5 s\n";
-  EXPECT_LE(made, 5 * 5);
-  EXPECT_GE(made, 2) << "it no longer looks whether the server serves again";
+TEST_F(RedisRefusal, ManyContendersThatMustLogInFirstReconnectAFewTimesASecond) {
+  auto options = support::redis_options(server().location());
+  options.user.clear();
+  options.password = Secret{};
+  expect_few_reconnects(options);
+  EXPECT_TRUE(log_->contains("NOAUTH")) << log_->text();
 }
 
 TEST_F(RedisOutage, StopReturnsWithinItsBoundInABlackHole) {
