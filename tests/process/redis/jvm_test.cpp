@@ -458,14 +458,16 @@ class RedisShares : public RedisBesideJvm {
   struct Mix {
     std::size_t ours = 8;
     std::size_t theirs = 2;
+    std::chrono::milliseconds hold{4};
   };
 
-  /// Lets them take turns until there were so many, and says how many each has had: ours first.
-  std::vector<std::size_t> take_turns(const Mix& mix, std::size_t turns) {
+  /// Lets them take turns until there were enough, and says how many each has had: ours first.
+  std::vector<std::size_t> take_turns(const Mix& mix) {
+    const std::size_t turns = fair * (mix.ours + mix.theirs);
     std::vector<std::atomic<std::size_t>> had(mix.ours + mix.theirs);
     std::atomic<std::size_t> all{0};
     const auto count = [&](std::size_t who) {
-      std::this_thread::sleep_for(hold);
+      std::this_thread::sleep_for(mix.hold);
       if (all.fetch_add(1) < turns) had[who].fetch_add(1);
     };
     std::vector<std::jthread> threads;
@@ -492,26 +494,33 @@ class RedisShares : public RedisBesideJvm {
       });
     }
     threads.clear();
-    return {had.begin(), had.end()};
+    std::vector<std::size_t> result{had.begin(), had.end()};
+    RecordProperty(fmt::format("{} and {}", mix.ours, mix.theirs), shown(mix, result));
+    fmt::print("{}\n", shown(mix, result));
+    return result;
   }
 
-  static constexpr std::chrono::milliseconds hold{4};
+  static std::string shown(const Mix& mix, const std::vector<std::size_t>& had) {
+    return fmt::format("{} of ours, {} of the JVM library's: {}", mix.ours, mix.theirs,
+                       fmt::join(had, " "));
+  }
+
+  static constexpr std::size_t fair = 60;
 };
 
 TEST_F(RedisShares, EachOfOursAndOfTheJvmLibrarysIsWithinTwiceAndHalfItsFairShare) {
   for (const Mix& mix : {Mix{8, 2}, Mix{5, 5}}) {
-    const std::size_t contenders = mix.ours + mix.theirs;
-    const std::size_t fair = 60;
-    const auto had = take_turns(mix, fair * contenders);
-    EXPECT_GE(*std::min_element(had.begin(), had.end()), fair / 2)
-        << fmt::to_string(fmt::join(had, " "));
-    EXPECT_LE(*std::max_element(had.begin(), had.end()), fair * 2)
-        << fmt::to_string(fmt::join(had, " "));
-    RecordProperty(fmt::format("{} and {}", mix.ours, mix.theirs),
-                   fmt::to_string(fmt::join(had, " ")));
-    fmt::print("{} of ours, {} of the JVM library's: {}\n", mix.ours, mix.theirs,
-               fmt::join(had, " "));
+    const auto had = take_turns(mix);
+    EXPECT_GE(*std::min_element(had.begin(), had.end()), fair / 2) << shown(mix, had);
+    EXPECT_LE(*std::max_element(had.begin(), had.end()), fair * 2) << shown(mix, had);
   }
+}
+
+// A release of theirs goes to one of ours first that came in the same second, so ours get more.
+TEST_F(RedisShares, WhereTheJvmLibrarysOutnumberOursNobodyGetsLessThanHalfItsFairShare) {
+  const Mix mix{2, 8, 20ms};  // many processes need longer to come back on a busy machine
+  const auto had = take_turns(mix);
+  EXPECT_GE(*std::min_element(had.begin(), had.end()), fair / 2) << shown(mix, had);
 }
 
 }  // namespace
