@@ -1,8 +1,10 @@
 #include "simba/client/election.hpp"
 
 #include <algorithm>
+#include <condition_variable>
 #include <exception>
 #include <mutex>
+#include <thread>
 #include <utility>
 #include <variant>
 
@@ -28,6 +30,7 @@ class Election::Impl final : public MutexContender, public std::enable_shared_fr
         options_{std::move(options)},
         runtime_{factory->runtime()},
         rest_{factory->plan().ttl},
+        drain_limit_{factory->plan().drain_limit},
         executor_{executor ? executor : runtime_->callbacks},
         line_{make_line()},
         service_{factory->create_mutex_contend_service(*this, {.executor = std::move(executor)})} {}
@@ -49,6 +52,7 @@ class Election::Impl final : public MutexContender, public std::enable_shared_fr
     }
     // With no lock held: a callback that is waited for may call this, too.
     stop_service();
+    await_catching_up();
   }
 
   void step_down(Loss why) {
@@ -153,6 +157,15 @@ class Election::Impl final : public MutexContender, public std::enable_shared_fr
     }
   }
 
+  /// As the service waits for the callbacks that it calls: not for the one that this is called in.
+  void await_catching_up() noexcept {
+    if (OwnershipSignal::any_firing_in_this_thread()) return;
+    std::unique_lock lock{mutex_of_life_};
+    if (catches_up_in_ == std::this_thread::get_id()) return;
+    runtime_->waiter->wait_until(lock, caught_up_, runtime_->clock->now() + drain_limit_,
+                                 [this] { return catches_up_in_ == std::thread::id{}; });
+  }
+
   /// Tells the end of a leadership that the service could not tell, since on_elected outlasted the
   /// drain limit.
   void catch_up(Loss why) {
@@ -160,6 +173,7 @@ class Election::Impl final : public MutexContender, public std::enable_shared_fr
       const std::lock_guard lock{mutex_of_life_};
       owes_on_deposed_ = false;
       if (over_) return;
+      catches_up_in_ = std::this_thread::get_id();
     }
     try {
       if (options_.on_deposed) options_.on_deposed(why);
@@ -168,8 +182,12 @@ class Election::Impl final : public MutexContender, public std::enable_shared_fr
     } catch (...) {
       log_thrown("unknown exception");
     }
-    const std::lock_guard lock{mutex_of_life_};
-    rest();
+    {
+      const std::lock_guard lock{mutex_of_life_};
+      catches_up_in_ = {};
+      rest();
+    }
+    caught_up_.notify_all();
   }
 
   void log_thrown(const char* what) {
@@ -279,6 +297,7 @@ class Election::Impl final : public MutexContender, public std::enable_shared_fr
   const ElectionOptions options_;
   const std::shared_ptr<const Runtime> runtime_;
   const std::chrono::nanoseconds rest_;
+  const std::chrono::nanoseconds drain_limit_;
   const std::shared_ptr<Executor> executor_;
   const ForkGuard fork_guard_;
   const std::unique_ptr<DelayMonitor::Line> line_;  // where the runtime has a monitor
@@ -290,12 +309,14 @@ class Election::Impl final : public MutexContender, public std::enable_shared_fr
   std::recursive_mutex mutex_of_start_;
 
   std::mutex mutex_of_life_;
+  std::condition_variable caught_up_;
   // guarded by mutex_of_life_
   bool over_ = false;
   bool resting_ = false;  // from step_down() until it contends again
   bool on_elected_runs_ = false;
-  bool owes_on_deposed_ = false;  // for an on_elected
-  std::optional<Loss> overdue_;   // on_deposed is owed when on_elected returns
+  bool owes_on_deposed_ = false;   // for an on_elected
+  std::optional<Loss> overdue_;    // on_deposed is owed when on_elected returns
+  std::thread::id catches_up_in_;  // the thread of an on_deposed that the service does not know of
   Loss stopped_because_ = Loss::given_up;
   std::optional<Loss> lost_because_;
   std::unique_ptr<Timer> timer_;  // made before the start

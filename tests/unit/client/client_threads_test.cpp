@@ -118,6 +118,36 @@ TEST(ClientThreads, AnElectionWhoseOnElectedOutlastsItsMaxHoldIsDeposedBeforeItL
   EXPECT_TRUE(leads_again.opens());
 }
 
+TEST(ClientThreads, NoCallbackRunsAfterStopEvenIfItWasOwedByOneThatOutlastedTheDrainLimit) {
+  const auto runtime = make_runtime({.log = make_null_logger()});
+  const Client client{std::make_shared<engine::LeaseServiceFactory>(
+      std::make_shared<memory::MemoryStore>(runtime->clock), runtime,
+      ContentionOptions{.ttl = 300ms, .transition = 1500ms, .drain_limit = 1s})};
+  test::Gate deposed;
+  test::Gate stopping;
+  std::atomic<bool> elected{false};
+  std::atomic<bool> has_stepped_down{false};
+  std::atomic<bool> callback_over{false};
+  const auto on_elected = [&](const Leadership& me) {
+    elected = true;
+    EXPECT_TRUE(support::eventually([&] { return has_stepped_down.load(); }));
+    EXPECT_TRUE(me.lost().stop_requested());
+  };
+  const auto on_deposed = [&](Loss) {
+    deposed.open();
+    EXPECT_TRUE(stopping.opens());
+    callback_over = true;
+  };
+  Election election = client.elect("leader", {.on_elected = on_elected, .on_deposed = on_deposed});
+  ASSERT_TRUE(support::eventually([&] { return elected.load(); }));
+  election.step_down();  // returns after the drain limit
+  has_stepped_down = true;
+  ASSERT_TRUE(deposed.opens());
+  const std::jthread meanwhile{[&] { stopping.open(); }};
+  election.stop();
+  EXPECT_TRUE(callback_over) << support::safety_violation;
+}
+
 TEST(ClientThreads, AForkedChildHoldsNothingIsToldSoAndReleasesNothing) {
   const support::TemporaryFolder folder;
   const Client client{"sqlite:" + (folder.path() / "simba.db").string()};
