@@ -16,7 +16,7 @@ class Store {
  public:
   enum class LogLevelWithoutVerbose {
     errors,    ///< of the library's log only errors are shown unless --verbose says more
-    warnings,  ///< also warnings: for commands that run long and try on
+    warnings,  ///< also warnings: for commands that run long and keep retrying
   };
 
   /// Starts threads. `drain`: how long the owner renews at least while it puts things in order

@@ -75,8 +75,8 @@ int main(int argc, char** argv) try {
   }
   static_cast<void>(client.owner("orders-1"));  // throws here if the store cannot be used
   context.run();
-  client.close();     // before the context is destroyed:
-  context.restart();  // handlers that come of it still run
+  client.close();     // before the context is destroyed
+  context.restart();  // so that the handlers of what it cancelled still run
   context.run();
   return 0;
 } catch (const std::exception& error) {

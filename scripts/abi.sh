@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Compares the shared libraries of this version with those of the last tag of the same series, which they
-# must be able to replace (docs/releasing.md). Both are built with full debug information: it says how the
-# types look that programs share with the libraries.
-# Usage: scripts/abi.sh [<tree>]      (default: this one). What is built stays in build/abi.
+# must be able to replace (docs/releasing.md). Both are built with full debug information, which describes
+# the types that programs share with the libraries.
+# Usage: scripts/abi.sh [<tree>]      (default: this one). The builds stay in build/abi.
 set -uo pipefail
 cd "${1:-$(dirname "$0")/..}" || exit 1
 
@@ -12,7 +12,7 @@ die() { echo "abi: $*" >&2; exit 1; }
 tag=$(git describe --tags --abbrev=0 --match 'v[0-9]*' 2>/dev/null) || skip "there is no tag yet"
 series=$(sed -En 's/.*string_view version = "([0-9]+\.[0-9]+)\..*/\1/p' include/simba/version.hpp)
 [[ $tag = v$series.* ]] || skip "$tag belongs to another release series"
-command -v abidiff >/dev/null || skip "there is no abidiff (apt-get install abigail-tools)"
+command -v abidiff >/dev/null || skip "abidiff is not installed (apt-get install abigail-tools)"
 
 # build <sources> <folder>
 build() {
@@ -32,7 +32,7 @@ if [ ! -f "$old/complete" ]; then
 fi
 build . build/abi/now >"$log" 2>&1 || { cat "$log" >&2; die "this version cannot be built"; }
 
-# Additions are no difference, nor is what no public header shows.
+# Additions do not count, nor do changes that no public header shows.
 failed=0
 for library in "$old"/build/libsimba-*.so; do
   new=build/abi/now/${library##*/}

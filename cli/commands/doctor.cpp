@@ -238,7 +238,7 @@ class Examination {
     const LookRate& looks = *worst.looks;
     constexpr std::size_t many = 2'000;
     line("hand-over", fmt::format("{}; the store sends no notifications", bound));
-    line("", fmt::format("a process looks every {}, at no more than {} mutexes per {} (every {} if "
+    line("", fmt::format("a process polls every {}, at most {} mutexes per {} (every {} if "
                          "it waits for {})",
                          to_text(looks.interval), looks.mutexes, to_text(looks.per),
                          to_text(looks.interval_for(many)), many));

@@ -152,7 +152,7 @@ void RunContender::on_event(const ContentionEvent& event) {
 struct WaitLimits {
   std::optional<std::chrono::milliseconds> timeout{};  ///< zero: ask once; empty: none
 
-  /// How long a store that has never answered is tried where there is no timeout.
+  /// How long to try a store that has never answered if there is no timeout.
   std::chrono::milliseconds silence{5'000};
 };
 

@@ -157,10 +157,10 @@ std::string hand_over_text(const WorstCases& worst) {
   if (!worst.looks) return "hand-over: one message; if it is lost, " + bound;
   const LookRate& looks = *worst.looks;
   constexpr std::size_t many = 2'000;
-  return "hand-over: " + bound + "; no notifications: a process looks every " +
-         text(looks.interval) + ", at no more than " + std::to_string(looks.mutexes) +
-         " mutexes per " + text(looks.per) + " (every " + text(looks.interval_for(many)) +
-         " if it waits for " + std::to_string(many) + ")";
+  return "hand-over: " + bound + "; no notifications: a process polls every " +
+         text(looks.interval) + ", at most " + std::to_string(looks.mutexes) + " mutexes per " +
+         text(looks.per) + " (every " + text(looks.interval_for(many)) + " if it waits for " +
+         std::to_string(many) + ")";
 }
 
 }  // namespace

@@ -172,8 +172,8 @@ void asio_owner(Handler handler, const Client& client, const std::string& name) 
   Operation::initiated(operation);
 }
 
-/// An executor that is let go when its context is destroyed, since threads of Simba may hold what
-/// stands on it for longer, and a strand uses its context even in its destructor.
+/// An executor that is dropped when its context is destroyed: threads of Simba may hold what is
+/// built on it for longer, and a strand uses its context even in its destructor.
 template <class AsioExecutor>
 class BorrowedExecutor {
  public:
@@ -209,7 +209,7 @@ class BorrowedExecutor {
   std::optional<AsioExecutor> executor_;  // guarded by mutex_
 };
 
-/// What has to be let go before a context is destroyed.
+/// The executors that have to be dropped before their context is destroyed.
 class BorrowedFromContext final : public asio::execution_context::service {
  public:
   inline static asio::execution_context::id id;
@@ -318,10 +318,10 @@ auto async_owner(Client client, std::string name, CompletionToken&& token) {
 }
 
 /// For `ClientOptions::executor`: all callbacks of the client run on `executor`, e.g. that of an
-/// `asio::io_context`, or a strand of it. When the context is destroyed, what comes then runs on
-/// the callback threads, with a line in the log: close the client, stop what it has started, and
-/// run the context before that. (An executor that does not answer the query `execution::context`
-/// must itself remain usable until the runtime has ended.)
+/// `asio::io_context`, or a strand of it. Before you destroy the context, close the client, stop
+/// what it has started, and run the context until it has no work left. Callbacks that come later
+/// run on the callback threads, with a line in the log. (An executor that does not answer the query
+/// `execution::context` must itself remain usable until the runtime has ended.)
 template <class AsioExecutor>
 [[nodiscard]] std::shared_ptr<Executor> make_asio_executor(AsioExecutor executor) {
   return std::make_shared<detail::ExecutorOnAsio<AsioExecutor>>(executor);

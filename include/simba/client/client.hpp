@@ -37,8 +37,8 @@ struct ClientOptions {
 /// its own.
 ///
 /// Threads: every function may be called from any thread at the same time.
-/// Not guaranteed: that a lock is still held when the next line runs (see `Lock`), nor that those
-/// who wait get it in the order in which they asked.
+/// Not guaranteed: that a lock is still held when the next line runs (see `Lock`), nor that waiters
+/// get it in the order in which they asked.
 /// Lifetime: when the last handle is gone the client is closed, see `close()`.
 /// Errors: functions throw InvalidArgumentError for names and options that are out of bounds,
 /// IllegalStateError if the client is closed or belongs to the parent of a forked process, and

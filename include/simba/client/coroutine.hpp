@@ -21,8 +21,8 @@ namespace simba {
 /// The coroutine is resumed on the executor of the client (`ClientOptions::executor`, else the
 /// callback threads of the runtime), never on a thread of the store or of timers. If the coroutine
 /// is destroyed while it is suspended here, a wait for a lock is cancelled, and a grant under way
-/// is given back. One that the executor has not resumed after a second is logged and counted
-/// (`Runtime::delays`): the lock that it may have been granted is renewed meanwhile. It must not be
+/// is given back. A coroutine that the executor has not resumed after a second is logged and
+/// counted (`Runtime::delays`); a lock that it was granted is renewed meanwhile. It must not be
 /// destroyed while the executor resumes it: destroy it on that executor, or after the client was
 /// closed and the executor has run everything.
 template <class Value, class Result = Value>
@@ -62,7 +62,7 @@ class [[nodiscard("co_await it")]] Awaitable {
     const Start start = std::move(start_);
     start([state = state_, dispatch = dispatch_](detail::Completion<Value> completion) {
       if (!state->complete(std::move(completion))) return;
-      // Weak: the frame has it, and an executor that has stopped may keep this.
+      // Weak: the frame owns it, and an executor that has stopped may keep this task.
       dispatch([weak = std::weak_ptr{state}] {
         if (const auto self = weak.lock()) self->resume();
       });

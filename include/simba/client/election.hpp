@@ -29,7 +29,7 @@ class Leadership {
   [[nodiscard]] const std::stop_token& lost() const noexcept { return lost_; }
 
   /// How long nobody else can lead even if the lease is never renewed again. It is renewed while
-  /// `on_deposed` runs, up to the drain limit. Zero after a loss, and once the mutex was released.
+  /// `on_deposed` runs, up to the drain limit. Zero after a loss and after the release.
   [[nodiscard]] std::chrono::nanoseconds lease_left() const {
     return lease_left_ ? lease_left_() : std::chrono::nanoseconds::zero();
   }
@@ -65,11 +65,11 @@ struct ElectionOptions {
 /// Not guaranteed: that this process still leads when the next line runs; see `Lock`.
 ///
 /// Threads: every function may be called from any thread, also inside the callbacks.
-/// Lifetime: owns the callbacks. None runs after `stop()` or the destructor has returned, except
-/// that one of them may itself stop or destroy the election, that a stop callback of `lost()` may
-/// (the election then ends as soon as its callbacks have returned, since one of them may be waiting
-/// for that stop callback), and that one which does not return within the drain limit of the
-/// store's options is no longer waited for. May outlive the client.
+/// Lifetime: owns the callbacks. None runs after `stop()` or the destructor has returned, with
+/// three exceptions. A callback may itself stop or destroy the election. So may a stop callback of
+/// `lost()`; the election then ends as soon as its callbacks have returned, since one of them may
+/// be waiting for that stop callback. And a callback that does not return within the drain limit of
+/// the store's options is no longer waited for. May outlive the client.
 /// Errors: an object without an election (default-constructed, moved from) leads nothing, and its
 /// health is `out`.
 class [[nodiscard]] Election {

@@ -8,7 +8,7 @@ namespace simba {
 /// The condition of an election or a schedule, for health probes.
 enum class Health {
   well,      ///< no trouble that it knows of
-  troubled,  ///< requests to the store fail; it goes on trying
+  troubled,  ///< requests to the store fail; it keeps trying
   out,       ///< it does not contend: another process uses its id
 };
 

@@ -42,7 +42,7 @@ class Run {
   /// the work has returned, so return soon.
   [[nodiscard]] const std::stop_token& stop() const noexcept { return stop_; }
 
-  /// As `Schedule::lease_left`; zero once the schedule was destroyed.
+  /// As `Schedule::lease_left`; zero once the schedule has been destroyed.
   [[nodiscard]] std::chrono::nanoseconds lease_left() const {
     return lease_left_ ? lease_left_() : std::chrono::nanoseconds::zero();
   }
@@ -62,9 +62,9 @@ struct ScheduleOptions {
 /// Work that only the leader does, until this is stopped or destroyed. Move-only. Runs never
 /// overlap. An exception thrown by the work is logged, and the schedule continues.
 ///
-/// Not guaranteed: that a run happens at its time, or once only, among all processes: one is left
-/// out or repeated when the leader changes. Nor that this process still leads when the next line of
-/// the work runs: pass `Run::fencing_token()` to the protected resource, and watch `Run::stop()`.
+/// Not guaranteed: that each run happens on time and exactly once among all processes: a change of
+/// leader can skip or repeat one. Nor that this process still leads when the next line of the work
+/// runs: pass `Run::fencing_token()` to the protected resource, and watch `Run::stop()`.
 ///
 /// Threads: every function may be called from any thread, also inside the work.
 /// Lifetime: owns the work. Nothing runs after `stop()` or the destructor has returned, except that
@@ -87,7 +87,7 @@ class [[nodiscard]] Schedule {
   /// lead.
   [[nodiscard]] std::chrono::nanoseconds lease_left() const noexcept;
 
-  /// `out` also without a schedule (default-constructed, moved from).
+  /// An object without a schedule (default-constructed, moved from) is `out`.
   [[nodiscard]] Health health() const noexcept;
 
   /// Ends the schedule; waits for a run that is under way, up to the drain limit, and for the

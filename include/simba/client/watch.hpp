@@ -12,7 +12,7 @@ namespace simba {
 /// Move-only.
 ///
 /// Not guaranteed: that it sees every owner. One that comes and goes between two looks at the store
-/// is missed; and what it is told may be out of date.
+/// is missed, and the owner that it reports may be out of date.
 ///
 /// Threads: every function may be called from any thread, also inside the callback.
 /// Lifetime: owns the callback; none runs after `stop()` or the destructor has returned, except

@@ -18,12 +18,12 @@ struct Credentials {
 /// `password` of the store's options is then not used.
 ///
 /// Threads: runs on threads of the store, never on those of callbacks or timers. A SQL store may
-/// call it from several threads at the same time. A Redis store calls it from one: connections that
-/// are made during a call all use its result. It may block: that counts towards the connect
-/// timeout, and holds up connections of this store alone. But as long as there is none, nobody can
-/// acquire or renew. So do not wait in it for a mutex of the same store, and keep what is slow to
-/// get until it expires. On Redis, a result that comes after the connect timeout is used by the
-/// next connection.
+/// call it from several threads at the same time. A Redis store makes one call at a time:
+/// connections opened during a call all use its result. It may block: that counts towards the
+/// connect timeout, and holds up new connections of this store only. But as long as the store has
+/// no connection, nobody can acquire or renew. So do not wait in it for a mutex of the same store,
+/// and keep what is slow to get until it expires. On Redis, a result that comes after the connect
+/// timeout is used by the next connection.
 /// Lifetime: a call that is under way when the factory is destroyed is waited for only briefly.
 /// What it uses must live until it returns: capture by value or `std::shared_ptr`.
 /// Errors: NUL characters are refused. If it throws, the attempt fails with an Error of kind

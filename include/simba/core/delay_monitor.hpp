@@ -37,7 +37,7 @@ class DelayMonitor : public std::enable_shared_from_this<DelayMonitor> {
   std::uint64_t delayed() const noexcept { return delayed_.load(); }
 
   /// A queue of things that run one at a time, e.g. the callbacks of a service. Costs nothing while
-  /// nothing waits or runs. Does not keep the monitor alive: without it, nothing is noticed.
+  /// nothing waits or runs. Does not keep the monitor alive; without it, delays go unnoticed.
   class Line {
    public:
     /// `who` identifies it in the log, `advice` says what to do about a delay. Lines with the same

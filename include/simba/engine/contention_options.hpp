@@ -94,14 +94,14 @@ struct ContentionPlan {
   std::chrono::nanoseconds without_drift(std::chrono::nanoseconds span) const noexcept;
 };
 
-/// How the waiters of a store without notifications notice a release: every process looks at the
-/// mutexes that it waits for.
+/// How waiters notice a release on a store without notifications: each process polls the mutexes
+/// that it waits for.
 struct LookRate {
-  std::chrono::nanoseconds interval;  ///< from one look at a mutex to the next, but
-  std::size_t mutexes;                ///< at no more than so many mutexes
-  std::chrono::nanoseconds per;       ///< in each such span
+  std::chrono::nanoseconds interval;  ///< between two polls of a mutex, unless there are too many
+  std::size_t mutexes;                ///< the most that a process polls
+  std::chrono::nanoseconds per;       ///< within each such span
 
-  /// From one look at a mutex to the next if the process waits for so many.
+  /// Between two polls of a mutex if the process waits for `waited` mutexes.
   std::chrono::nanoseconds interval_for(std::size_t waited) const noexcept;
 
   friend bool operator==(const LookRate&, const LookRate&) = default;
@@ -115,15 +115,15 @@ struct WorstCases {
   /// From the crash of an owner to the next owner: the lease, the jitter, and one request.
   std::chrono::nanoseconds take_over;
   /// From a graceful release to the next owner if the notification is lost: as after a crash. With
-  /// the notification it takes one message. Where `looks` is set there are no notifications: this
-  /// is the hand-over in a process that waits for few mutexes, or for as many as the store watches.
+  /// the notification it takes one message. If `looks` is set there are no notifications: then this
+  /// bounds every hand-over, for the number of mutexes that the store watches when it is asked.
   std::chrono::nanoseconds hand_over_without_notice;
   /// How long `stop()` takes if the store is unreachable and callbacks return immediately.
   std::chrono::nanoseconds stop;
   /// The take-over if the owner's process has died and the store detects that, as SQLite does.
   /// Empty: it does not, so the lease must expire.
   std::optional<std::chrono::nanoseconds> take_over_when_gone{};
-  /// Set if the store sends no notifications, as MySQL.
+  /// Set if the store sends no notifications, like MySQL.
   std::optional<LookRate> looks{};
 };
 

@@ -34,7 +34,7 @@ class Locker {
   /// definite answer.
   [[nodiscard]] virtual bool try_acquire() = 0;
 
-  /// The same as `try_acquire(stop)`. Its name hides that it may end without the lock.
+  /// The same as `try_acquire(stop)`, which says in its name that it may end without the lock.
   [[deprecated("use try_acquire(stop)")]] [[nodiscard]] bool acquire(std::stop_token stop) {
     return try_acquire(std::move(stop));
   }

@@ -39,7 +39,7 @@ class SimbaLocker final : public Locker {
   [[nodiscard]] bool try_acquire(std::stop_token stop) override;
   void close() noexcept override;
 
-  /// Any other duration: what does not fit becomes the longest wait, a negative one none.
+  /// Takes any other duration. One that does not fit is the longest wait; a negative one, no wait.
   template <class Rep, class Period>
   void acquire(const std::chrono::duration<Rep, Period>& timeout) {
     acquire(to_nanoseconds(timeout));

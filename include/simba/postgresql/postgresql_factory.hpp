@@ -34,7 +34,7 @@ struct PostgreSqlOptions {
   CredentialsSource credentials{};  ///< not empty: called for each new connection, on the thread
                                     ///< that connects
   std::string database{};           ///< empty: the user name
-  TlsOptions tls{};                 ///< where the mode is unset, libpq's (PGSSLMODE) counts
+  TlsOptions tls{};                 ///< if the mode is unset, libpq's (PGSSLMODE) applies
   Listen listen = Listen::yes;
   sql::SqlOptions sql{};
 };

@@ -188,7 +188,7 @@ TEST(CliDoctorWorstCases, AreThoseOfTheStore) {
   EXPECT_THAT(sqlite, HasSubstr("one message; if that is lost, at most 3.4 s"));
   const auto mysql = run_cli({"doctor", "-b", "mysql://u@127.0.0.1:1/d"}).out;
   EXPECT_THAT(mysql, HasSubstr("at most 2.5 s; the store sends no notifications"));
-  EXPECT_THAT(mysql, HasSubstr("a process looks every 100 ms, at no more than 250 mutexes per 100 "
+  EXPECT_THAT(mysql, HasSubstr("a process polls every 100 ms, at most 250 mutexes per 100 "
                                "ms (every 800 ms if it waits for 2000)"));
   EXPECT_THAT(mysql, Not(HasSubstr("one message")));
   EXPECT_THAT(mysql, HasSubstr("at most 19.4 s after the owner crashes"));

@@ -136,8 +136,8 @@ TEST(ContentionOptions, AreDescribedWithTheRateOfLooksWhereThereAreNoNotificatio
   worst.hand_over_without_notice = 2'500ms;
   worst.looks = LookRate{.interval = 100ms, .mutexes = 250, .per = 100ms};
   EXPECT_THAT(describe(plan, worst),
-              AllOf(HasSubstr("hand-over: at most 2500 ms; no notifications: a process looks every "
-                              "100 ms, at no more than 250 mutexes per 100 ms (every 800 ms if it "
+              AllOf(HasSubstr("hand-over: at most 2500 ms; no notifications: a process polls every "
+                              "100 ms, at most 250 mutexes per 100 ms (every 800 ms if it "
                               "waits for 2000)\n"),
                     Not(HasSubstr("message"))));
 }
