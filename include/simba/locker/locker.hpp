@@ -2,7 +2,6 @@
 
 #include <chrono>
 #include <stop_token>
-#include <utility>
 
 #include "simba/core/time.hpp"
 
@@ -33,11 +32,6 @@ class Locker {
   /// Tries once. Returns false if someone else holds the lock. Throws Error if the store gave no
   /// definite answer.
   [[nodiscard]] virtual bool try_acquire() = 0;
-
-  /// The same as `try_acquire(stop)`, which says in its name that it may end without the lock.
-  [[deprecated("use try_acquire(stop)")]] [[nodiscard]] bool acquire(std::stop_token stop) {
-    return try_acquire(std::move(stop));
-  }
 
   /// Releases the lock if it is held. May be called any number of times.
   virtual void close() noexcept = 0;

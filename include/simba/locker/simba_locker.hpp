@@ -45,8 +45,6 @@ class SimbaLocker final : public Locker {
     acquire(to_nanoseconds(timeout));
   }
 
-  using Locker::acquire;  // the deprecated one
-
   /// True while the lock is held according to its local deadline.
   [[nodiscard]] bool is_held() const noexcept;
 
