@@ -118,7 +118,9 @@ LeaseParts LockOperations::parts() const {
 
 void LockOperations::bar(const std::string& mutex, const std::string& contender_id) {
   const std::lock_guard lock{mutex_};
-  barred_.emplace_back(mutex, contender_id);
+  std::pair pair{mutex, contender_id};
+  if (std::find(barred_.begin(), barred_.end(), pair) != barred_.end()) return;
+  barred_.push_back(std::move(pair));
   if (barred_.size() > most_barred) barred_.pop_front();
 }
 
@@ -344,6 +346,10 @@ void LockOperation::tick() {
 void LockOperation::unlock(Ended ended) {
   State before{};
   bool confirmed = false;
+  // The event that tells it may still be on its way.
+  if (contention_->loss() == LossReason::duplicate_id) {
+    all_->bar(request_.mutex, request_.contender_id);
+  }
   {
     const std::lock_guard lock{mutex_};
     before = state_;
