@@ -24,14 +24,15 @@ namespace simba {
 class Election::Impl final : public MutexContender, public std::enable_shared_from_this<Impl> {
  public:
   Impl(std::string mutex, const std::shared_ptr<engine::LeaseServiceFactory>& factory,
-       ElectionOptions options, std::shared_ptr<Executor> executor)
+       std::shared_ptr<engine::LockOperations> client, ElectionOptions options,
+       std::shared_ptr<Executor> executor)
       : mutex_{std::move(mutex)},
         contender_id_{options.id.empty() ? ContenderIdGenerator::unique().generate() : options.id},
         options_{std::move(options)},
         runtime_{factory->runtime()},
         rest_{factory->plan().ttl},
         drain_limit_{factory->plan().drain_limit},
-        executor_{executor ? executor : runtime_->callbacks},
+        client_{std::move(client)},
         line_{make_line()},
         service_{factory->create_mutex_contend_service(*this, {.executor = std::move(executor)})} {}
 
@@ -50,9 +51,9 @@ class Election::Impl final : public MutexContender, public std::enable_shared_fr
       over_ = true;
       if (timer_) arm(never);
     }
+    const LocalTime deadline = runtime_->clock->now() + drain_limit_;
     // With no lock held: a callback that is waited for may call this, too.
-    stop_service();
-    await_catching_up();
+    if (stop_service()) await_catching_up(deadline);
   }
 
   void step_down(Loss why) {
@@ -81,7 +82,11 @@ class Election::Impl final : public MutexContender, public std::enable_shared_fr
       if (!owes_on_deposed_) return rest();
     }
     // on_elected has returned just after it was given up.
-    executor_->execute([self = shared_from_this(), why] { self->catch_up(why); });
+    client_->dispatch(
+        fmt::format("the end of a leadership of mutex [{}], contender [{}]", mutex_, contender_id_),
+        [weak = weak_from_this(), why] {
+          if (const auto self = weak.lock()) self->catch_up(why);
+        });
   }
 
   Health health() const noexcept { return health_.health(*service_); }
@@ -118,7 +123,7 @@ class Election::Impl final : public MutexContender, public std::enable_shared_fr
       const std::lock_guard lock{mutex_of_life_};
       on_elected_runs_ = false;
       overdue.swap(overdue_);
-      if (!overdue) rest();
+      if (!overdue && !owes_on_deposed_) rest();  // else step_down() sees to it
     }
     if (overdue) catch_up(*overdue);
   }
@@ -145,25 +150,34 @@ class Election::Impl final : public MutexContender, public std::enable_shared_fr
   }
 
  private:
-  void stop_service() noexcept {
+  /// Whether it has stopped. In a stop callback of our own signal it cannot wait for our callbacks,
+  /// one of which may wait for that one: then it stops as soon as they have returned.
+  bool stop_service() noexcept {
     try {
-      if (!OwnershipSignal::any_firing_in_this_thread()) return service_->close();
-      // In a stop callback of our own signal it cannot wait for ours: one may wait for that one.
-      service_->stop();
-      if (service_->status() == ServiceStatus::initial) return;
-      runtime_->workers->execute([self = shared_from_this()] { self->service_->close(); });
+      if (OwnershipSignal::any_firing_in_this_thread()) {
+        service_->stop();
+        if (service_->status() == ServiceStatus::initial) return true;
+        runtime_->workers->execute([self = shared_from_this()] { self->service_->close(); });
+        return false;
+      }
     } catch (...) {  // no thread to be had
-      service_->close();
     }
+    service_->close();
+    return true;
   }
 
   /// As the service waits for the callbacks that it calls: not for the one that this is called in.
-  void await_catching_up() noexcept {
-    if (OwnershipSignal::any_firing_in_this_thread()) return;
-    std::unique_lock lock{mutex_of_life_};
-    if (catches_up_in_ == std::this_thread::get_id()) return;
-    runtime_->waiter->wait_until(lock, caught_up_, runtime_->clock->now() + drain_limit_,
-                                 [this] { return catches_up_in_ == std::thread::id{}; });
+  void await_catching_up(LocalTime deadline) noexcept {
+    try {
+      std::unique_lock lock{mutex_of_life_};
+      if (catches_up_in_ == std::this_thread::get_id()) return;
+      runtime_->waiter->wait_until(lock, caught_up_, deadline,
+                                   [this] { return catches_up_in_ == std::thread::id{}; });
+    } catch (const std::exception& e) {
+      runtime_->log->log(LogLevel::error, fmt::format("mutex [{}], contender [{}]: failed to wait "
+                                                      "for on_deposed: {}",
+                                                      mutex_, contender_id_, e.what()));
+    }
   }
 
   /// Tells the end of a leadership that the service could not tell, since on_elected outlasted the
@@ -298,7 +312,7 @@ class Election::Impl final : public MutexContender, public std::enable_shared_fr
   const std::shared_ptr<const Runtime> runtime_;
   const std::chrono::nanoseconds rest_;
   const std::chrono::nanoseconds drain_limit_;
-  const std::shared_ptr<Executor> executor_;
+  const std::shared_ptr<engine::LockOperations> client_;  // runs what the service cannot
   const ForkGuard fork_guard_;
   const std::unique_ptr<DelayMonitor::Line> line_;  // where the runtime has a monitor
 
@@ -376,8 +390,9 @@ Election Client::elect(std::string name, ElectionOptions options) const {
     throw InvalidArgumentError{fmt::format("max_hold must be positive (got {} ns)",
                                            options.max_hold->nanoseconds().count())};
   }
-  const auto impl = std::make_shared<Election::Impl>(std::move(name), core_->factory(),
-                                                     std::move(options), core_->executor());
+  const auto impl =
+      std::make_shared<Election::Impl>(std::move(name), core_->factory(), core_->operations(),
+                                       std::move(options), core_->executor());
   impl->start();
   return Election{impl};
 }

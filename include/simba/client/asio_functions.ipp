@@ -185,12 +185,11 @@ class BorrowedExecutor {
   }
 
   void post(std::function<void()> task) {
-    std::unique_lock lock{mutex_};
+    // Held to the end: the context lives until let_go() has had it.
+    const std::lock_guard lock{mutex_};
     if (!executor_) throw IllegalStateError{"the context of this executor has been destroyed"};
     [[maybe_unused]] const auto work = work_of(*executor_);  // destroyed last
-    const AsioExecutor copy = *executor_;
-    lock.unlock();
-    asio::post(copy, std::move(task));
+    asio::post(*executor_, std::move(task));
   }
 
   bool running_in_this_thread() const noexcept {
