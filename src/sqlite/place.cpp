@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <cstdint>
 #include <fcntl.h>
 #include <string>
@@ -25,26 +26,27 @@ namespace {
 
 bool is_own_or_roots(uid_t owner) noexcept { return owner == 0 || owner == ::geteuid(); }
 
-/// The mount that a file or directory is on; empty: there is no such file, or no /proc. O_PATH:
-/// closing another descriptor would drop the locks that SQLite has on the file.
+/// The mount that a file or directory is on; empty: it cannot be opened, as opening the database
+/// will tell. Throws Error (unsupported) where the system does not say. O_PATH: closing another
+/// descriptor would drop the locks that SQLite has on the file.
 std::optional<int> mount_of(const std::filesystem::path& path, int flags) {
   const int descriptor = ::open(path.c_str(), O_PATH | O_CLOEXEC | flags);
   if (descriptor < 0) return std::nullopt;
   std::ifstream facts{fmt::format("/proc/self/fdinfo/{}", descriptor)};
+  const bool out_of_descriptors = !facts && (errno == EMFILE || errno == ENFILE);
   std::optional<int> mount;
   for (std::string name; !mount && facts >> name;) {
     if (int number = 0; name == "mnt_id:" && facts >> number) mount = number;
   }
   ::close(descriptor);
+  if (!mount && !out_of_descriptors) {
+    refuse(ErrorKind::unsupported,
+           fmt::format("/proc/self/fdinfo does not tell which mount {} is on, so a file that is "
+                       "mounted on its own, with which a mutex could have two owners, would go "
+                       "unnoticed; mount /proc, or use another store",
+                       path.string()));
+  }
   return mount;
-}
-
-/// A file that was mounted by itself: what SQLite and we put beside it is in another directory for
-/// each who mounts it.
-bool is_mounted(const std::filesystem::path& file) {
-  const auto own = mount_of(file, O_NOFOLLOW);
-  const auto around = mount_of(file.parent_path(), O_DIRECTORY);
-  return own && around && *own != *around;
 }
 
 std::filesystem::path absolute_path(const std::filesystem::path& file) {
@@ -92,8 +94,9 @@ void Place::check() const {
   check_file_system();
   check_folders(file_.parent_path());
   if (named_ != file_) check_folders(named_.parent_path());
+  const auto mount = mount_of(file_.parent_path(), O_DIRECTORY);
   for (const std::string_view suffix : {"", "-wal", "-shm", "-journal", "-alive"}) {
-    check_file(file_.string().append(suffix));
+    check_file(file_.string().append(suffix), mount);
   }
 }
 
@@ -149,7 +152,7 @@ void Place::check_folders(const std::filesystem::path& folder) const {
   }
 }
 
-void Place::check_file(const std::filesystem::path& file) const {
+void Place::check_file(const std::filesystem::path& file, std::optional<int> mount) const {
   struct stat facts {};
   if (::lstat(file.c_str(), &facts) != 0) return;
   const std::string text = file.string();
@@ -159,7 +162,9 @@ void Place::check_file(const std::filesystem::path& file) const {
            fmt::format("{} is {}; remove it", text,
                        S_ISLNK(facts.st_mode) ? "a symbolic link" : "not a regular file"));
   }
-  if (is_mounted(file)) {
+  // What SQLite and we put beside such a file is in another directory for each who mounts it.
+  const auto own_mount = mount_of(file, O_NOFOLLOW);
+  if (own_mount && mount && *own_mount != *mount) {
     refuse(ErrorKind::unsupported,
            fmt::format("file {} is mounted on its own, so each container has different companion "
                        "files, and a mutex could have two owners; mount its directory instead",

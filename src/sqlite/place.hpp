@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string_view>
 
 #include "simba/sqlite/sqlite_factory.hpp"
@@ -30,8 +31,8 @@ class Place {
   const std::filesystem::path& file() const noexcept { return file_; }
 
   /// Throws Error that names the reason and the cure: `unsupported` where two processes may see
-  /// different files or locks, `permission` where a stranger may interfere. What is missing is
-  /// fine.
+  /// different files or locks, or where this cannot be told (without /proc), `permission` where a
+  /// stranger may interfere. What is missing is fine.
   void check() const;
 
   /// Makes the database file, empty, if it is missing; those beside it get its mode. Where that
@@ -41,7 +42,8 @@ class Place {
  private:
   void check_file_system() const;
   void check_folders(const std::filesystem::path& folder) const;
-  void check_file(const std::filesystem::path& file) const;
+  /// `mount`: the one that the directory is on.
+  void check_file(const std::filesystem::path& file, std::optional<int> mount) const;
 
   std::filesystem::path named_;  ///< absolute, as the user wrote it
   std::filesystem::path file_;

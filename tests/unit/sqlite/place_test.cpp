@@ -405,6 +405,23 @@ TEST_F(SqlitePlaceTest, AFileThatIsMountedByItselfIsRefused) {
   EXPECT_EQ(ended, 0);
 }
 
+// As in a container without /proc: only that tells which mount a file is on.
+TEST_F(SqlitePlaceTest, WithoutProcItIsRefusedSinceAFileMightBeMountedByItself) {
+  constexpr int cannot_mount = 3;
+  const int ended = in_child([&] {
+    if (::unshare(CLONE_NEWNS) != 0 ||
+        ::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0 ||
+        ::mount("none", "/proc", "tmpfs", 0, nullptr) != 0) {
+      _exit(cannot_mount);
+    }
+    const std::string error = error_with(FileMode::owner);
+    return error.find("/proc/self/fdinfo") != std::string::npos &&
+           error.find("mount /proc") != std::string::npos && !std::filesystem::exists(path);
+  });
+  if (ended == cannot_mount) GTEST_SKIP() << "/proc cannot be hidden here";
+  EXPECT_EQ(ended, 0);
+}
+
 // POSIX drops all locks of a process on a file when it closes any descriptor of that file.
 TEST_F(SqlitePlaceTest, LookingAtAFileDropsNoLockOnIt) {
   ASSERT_EQ(error_with(FileMode::owner), "");
