@@ -305,6 +305,13 @@ void Connection::use_write_ahead_log() {
 
 // ---- Transaction ---------------------------------------------------------------------------
 
+bool has_row(Connection& connection, const char* query) {
+  Statement statement{connection, query};
+  const bool found = statement.step();
+  statement.reset();
+  return found;
+}
+
 Transaction::Transaction(Connection& connection) : connection_{connection} {
   connection_.execute("BEGIN IMMEDIATE");
 }

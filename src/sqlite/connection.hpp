@@ -120,6 +120,9 @@ class Connection {
   std::unique_ptr<sqlite3, Close> handle_;
 };
 
+/// Whether a query without parameters finds anything.
+bool has_row(Connection& connection, const char* query);
+
 /// `BEGIN IMMEDIATE`; rolled back unless committed.
 class Transaction {
  public:

@@ -12,13 +12,6 @@
 namespace simba::sqlite {
 namespace {
 
-bool has(Connection& connection, const char* query) {
-  Statement statement{connection, query};
-  const bool found = statement.step();
-  statement.reset();
-  return found;
-}
-
 constexpr const char* tables =
     "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name IN ('simba_mutex', 'simba_clock') "
     "GROUP BY type HAVING count(*) = 2";
@@ -56,7 +49,7 @@ std::unique_ptr<sql::Session> SqliteDatabase::connect(LocalTime deadline,
 }
 
 void SqliteDatabase::ensure_schema(Connection& connection) const {
-  if (has(connection, tables) && has(connection, liveness_column)) return;
+  if (has_row(connection, tables) && has_row(connection, liveness_column)) return;
   if (schema_ == sql::Schema::expect) {
     throw Error{
         ErrorKind::configuration,
@@ -67,7 +60,7 @@ void SqliteDatabase::ensure_schema(Connection& connection) const {
   }
   Transaction transaction{connection};
   connection.execute(sql::schema::sqlite_sql.data());
-  if (!has(connection, liveness_column)) {  // a table that someone else has made
+  if (!has_row(connection, liveness_column)) {  // a table that someone else has made
     connection.execute("ALTER TABLE simba_mutex ADD COLUMN liveness TEXT NOT NULL DEFAULT ''");
   }
   transaction.commit();

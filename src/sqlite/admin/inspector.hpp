@@ -24,8 +24,6 @@ class FileInspector final : public sql::TableInspector {
  private:
   Connection open() const;
   bool is_missing() const;
-  void check_place(std::vector<engine::Finding>& findings) const;
-  void check_tables(std::vector<engine::Finding>& findings) const;
 
   // constant after construction
   const Place place_;
