@@ -5,20 +5,6 @@
 namespace simba::cli {
 namespace {
 
-TEST(CliErrors, EveryKindHasTheExitCodeThatIsDocumented) {
-  EXPECT_EQ(to_int(exit_code_of(ErrorKind::unavailable)), 69);
-  EXPECT_EQ(to_int(exit_code_of(ErrorKind::timeout)), 69);
-  EXPECT_EQ(to_int(exit_code_of(ErrorKind::in_doubt)), 69);
-  EXPECT_EQ(to_int(exit_code_of(ErrorKind::authentication)), 77);
-  EXPECT_EQ(to_int(exit_code_of(ErrorKind::permission)), 77);
-  EXPECT_EQ(to_int(exit_code_of(ErrorKind::invalid_argument)), 64);
-  EXPECT_EQ(to_int(exit_code_of(ErrorKind::configuration)), 78);
-  EXPECT_EQ(to_int(exit_code_of(ErrorKind::unsupported)), 78);
-  EXPECT_EQ(to_int(exit_code_of(ErrorKind::duplicate_id)), 78);
-  EXPECT_EQ(to_int(exit_code_of(ErrorKind::illegal_state)), 70);
-  EXPECT_EQ(to_int(exit_code_of(ErrorKind::internal)), 70);
-}
-
 TEST(CliErrors, AnErrorIsShownWithWhatToDoAboutIt) {
   const Error error{ErrorKind::authentication, "the server refuses user app"};
   EXPECT_EQ(explain(error), "the server refuses user app\n  check the store's user and password");
