@@ -139,6 +139,16 @@ TEST_F(MySqlAdmin, WarnsOfACharacterSetThatIsTooSmall) {
   EXPECT_THAT(warnings(examine(own)), Contains(HasSubstr("character set latin1")));
 }
 
+TEST_F(MySqlAdmin, ARowThatMakesNoSenseHidesNoOtherMutexes) {
+  const auto log = std::make_shared<testkit::CapturingLogger>();
+  const auto listing = make_mysql_admin(own, runtime_with(log));
+  listing->init();
+  console.run("ALTER TABLE simba_mutex MODIFY ttl_at bigint unsigned NULL");
+  console.run(
+      "INSERT INTO simba_mutex (mutex, ttl_at, version) VALUES ('good', 0, 1), ('bad', NULL, 1)");
+  expect_unreadable_is_left_out(*listing, *log, "good", "bad");
+}
+
 TEST_F(MySqlAdmin, AWrongPasswordIsRefusedAndNotShown) {
   auto options = own;
   options.password = Secret{"wrong-password-4711"};
