@@ -24,7 +24,8 @@ class UnreadableMutexes {
   void leave_out(const std::string& mutex, const Error& error);
 
   /// False for an error that would be the same for every mutex: the store cannot be reached or used
-  /// at present, rejects the log-in, lacks a permission, or cannot do what is needed.
+  /// at present, rejects the log-in, lacks a permission, or cannot do what is needed. Of any other
+  /// error the kind alone does not tell.
   static bool concerns_one(const Error& error) noexcept;
 
  private:

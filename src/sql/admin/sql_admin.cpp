@@ -67,6 +67,8 @@ class SqlAdmin final : public engine::StoreAdmin {
         add(batch, entries);
       } catch (const Error& error) {
         if (!detail::UnreadableMutexes::concerns_one(error)) throw;
+        // What fails for a mutex that nobody has is not the fault of one row.
+        if (!look_at_nobodys()) return {};
         add_one_by_one(batch, entries);
       }
       rest = rest.subspan(batch.size());
@@ -108,10 +110,7 @@ class SqlAdmin final : public engine::StoreAdmin {
     if (has_problem(report.findings)) return report;
     // Whatever else the store itself stumbles over.
     try {
-      if (Session* const session = connected()) {
-        const std::array<std::string, 1> any{"simba-doctor"};
-        session->look(any, in(plan_.statement_timeout));
-      }
+      look_at_nobodys();
     } catch (const Error& error) {
       report.findings.push_back(problem(error));
     }
@@ -128,6 +127,15 @@ class SqlAdmin final : public engine::StoreAdmin {
     if (schema_ == Schema::create && !inspector_->has_table()) return nullptr;
     session_ = database_->connect(in(plan_.connect_timeout), never_raised_);
     return session_.get();
+  }
+
+  /// Looks at a mutex whose name is too long for any. False: the table is not there.
+  bool look_at_nobodys() {
+    Session* const session = connected();
+    if (session == nullptr) return false;
+    const std::array<std::string, 1> nobodys{std::string(NameLimits{}.mutex + 1, '-')};
+    session->look(nobodys, in(plan_.statement_timeout));
+    return true;
   }
 
   void add(std::span<const std::string> mutexes, std::vector<MutexEntry>& entries) {

@@ -110,6 +110,18 @@ TEST_F(PostgreSqlAdmin, ARowThatMakesNoSenseHidesNoOtherMutexes) {
   expect_unreadable_is_left_out(*listing, *log, "good", "bad");
 }
 
+TEST_F(PostgreSqlAdmin, ATableWithoutAColumnIsAnErrorAndNoEmptyListing) {
+  init();
+  console.run("INSERT INTO simba_mutex (mutex, version) VALUES ('one', 1), ('other', 1)");
+  console.run("ALTER TABLE simba_mutex DROP COLUMN ttl_at");
+  const auto log = std::make_shared<testkit::CapturingLogger>();
+  const auto admin = make_postgresql_admin(own, runtime_with(log));
+  const auto error = error_of([&] { admin->list(); });
+  EXPECT_EQ(error.kind(), ErrorKind::configuration);
+  EXPECT_THAT(error.what(), HasSubstr("ttl_at"));
+  EXPECT_EQ(log->count("cannot read mutex"), 0U) << log->text();
+}
+
 TEST_F(PostgreSqlAdmin, AWrongPasswordIsRefusedAndNotShown) {
   auto options = own;
   options.password = Secret{"wrong-password-4711"};

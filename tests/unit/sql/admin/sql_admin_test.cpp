@@ -1,10 +1,18 @@
 #include "sql/admin/sql_admin.hpp"
 
+#include <algorithm>
+#include <memory>
+#include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "simba/core/error.hpp"
+#include "simba/testkit/capturing_logger.hpp"
+#include "unit/sql/fake_database.hpp"
 
 namespace simba::sql {
 namespace {
@@ -50,6 +58,59 @@ TEST(SqlAdminColumns, AreAProblemWhereNoTimeFits) {
   auto columns = columns_of_simba();
   columns[2] = {"ttl_at", "int", 31};
   EXPECT_TRUE(has_problem(check_columns(columns, 31)));
+}
+
+/// A table of a thousand mutexes.
+class FullTable final : public TableInspector {
+ public:
+  bool has_table() override { return true; }
+  std::vector<std::string> names() override {
+    std::vector<std::string> names;
+    for (int i = 0; i < 1'000; ++i) names.push_back("m" + std::to_string(i));
+    return names;
+  }
+  engine::StoreReport examine() override { return {}; }
+};
+
+struct SqlAdminListing : testing::Test {
+  std::vector<engine::MutexEntry> list() const {
+    return make_sql_admin(
+               std::make_unique<FullTable>(), [this](Schema) { return database; }, {}, {}, log)
+        ->list();
+  }
+
+  const std::shared_ptr<FakeDatabase> database = std::make_shared<FakeDatabase>();
+  const std::shared_ptr<testkit::CapturingLogger> log =
+      std::make_shared<testkit::CapturingLogger>();
+};
+
+TEST_F(SqlAdminListing, LeavesOutTheOneRowThatCannotBeRead) {
+  database->on_look = [](std::span<const std::string> mutexes) {
+    if (std::ranges::find(mutexes, "m7") == mutexes.end()) return;
+    throw Error{ErrorKind::configuration, "invalid row"};
+  };
+  EXPECT_THAT(list(), SizeIs(999));
+  EXPECT_EQ(log->count("cannot read mutex \"m7\""), 1U) << log->text();
+}
+
+TEST_F(SqlAdminListing, FailsWhereEveryMutexFails) {
+  database->on_look = [](std::span<const std::string>) {
+    throw Error{ErrorKind::configuration, "column ttl_at is missing"};
+  };
+  EXPECT_THROW(list(), Error);
+  EXPECT_EQ(log->text(), "");
+  EXPECT_LT(database->looks, 5) << "not one by one";
+}
+
+TEST_F(SqlAdminListing, DoesNotConnectForEachMutexOfATableThatWasDroppedMeanwhile) {
+  database->on_look = [this](std::span<const std::string>) {
+    database->broken = true;
+    database->on_connect = [] { throw Error{ErrorKind::configuration, "table is missing"}; };
+    throw Error{ErrorKind::configuration, "table is missing"};
+  };
+  EXPECT_THROW(list(), Error);
+  EXPECT_EQ(log->text(), "");
+  EXPECT_LT(database->connects, 5);
 }
 
 }  // namespace
