@@ -20,11 +20,19 @@ using detail::BootClock;
 constexpr auto longest_keep = 1min;
 constexpr auto patience_at_end = 1s;
 
-CredentialsSource result_of(const CredentialsSource& source) {
+struct CallResult {
+  CredentialsSource get;
+  bool failed = false;
+};
+
+CallResult result_of(const CredentialsSource& source) {
   try {
-    return [credentials = source()] { return credentials; };
+    return {.get = [credentials = source()] { return credentials; }};
   } catch (...) {
-    return [error = std::current_exception()]() -> Credentials { std::rethrow_exception(error); };
+    return {.get = [error = std::current_exception()]() -> Credentials {
+              std::rethrow_exception(error);
+            },
+            .failed = true};
   }
 }
 
@@ -39,7 +47,7 @@ struct CredentialsCalls::Shared {
       const std::lock_guard lock{mutex};
       if (!calling) return;  // left behind where no thread could be started
     }
-    const CredentialsSource result = result_of(source);
+    const CallResult result = result_of(source);
     std::vector<std::shared_ptr<const Handler>> asked;
     {
       const std::lock_guard lock{mutex};
@@ -48,9 +56,11 @@ struct CredentialsCalls::Shared {
         if (auto handler = weak.lock()) asked.push_back(std::move(handler));
       }
       waiting.clear();
-      if (asked.empty()) kept.emplace(Kept{result, BootClock::now() + longest_keep});
+      if (asked.empty() && !result.failed) {
+        kept.emplace(Kept{result.get, BootClock::now() + longest_keep});
+      }
     }
-    for (const auto& handler : asked) (*handler)(result);
+    for (const auto& handler : asked) (*handler)(result.get);
   }
 
   struct Kept {

@@ -10,9 +10,10 @@
 namespace simba::redis {
 
 /// The calls of the credentials callback of one store. It may block for long, or hang, so it has a
-/// thread of its own, with at most one call under way: who asks meanwhile is given its result. A
-/// result that nobody waits for any more is kept for whoever asks next, for a minute: a callback
-/// slower than the connect timeout delays connections, but does not prevent them.
+/// thread of its own, with at most one call under way: who asks meanwhile is given its result.
+/// Credentials that nobody waits for any more are kept for whoever asks next, for a minute: a
+/// callback slower than the connect timeout delays connections, but does not prevent them. An
+/// exception is not kept.
 ///
 /// Threads: every function may be called from any thread.
 /// Lifetime: the destructor waits for a call under way for a second at most.

@@ -1,5 +1,6 @@
 #include <atomic>
 #include <memory>
+#include <stdexcept>
 #include <string>
 #include <utility>
 
@@ -102,6 +103,37 @@ TEST_F(CredentialsOfARedisConnection, ThatComeWhenNobodyWaitsAreKeptForTheNextCo
   EXPECT_EQ(called, 1);
   Client another{server.endpoint(), settings()};
   expect_log_in(server, another);
+  EXPECT_EQ(called, 2);
+}
+
+/// Opens the gate when its last copy is gone.
+struct FailureOfTheCallback : std::runtime_error {
+  explicit FailureOfTheCallback(test::Gate& gate)
+      : std::runtime_error{"stale"}, gone{&gate, [](test::Gate* opened) { opened->open(); }} {}
+
+  std::shared_ptr<test::Gate> gone;
+};
+
+TEST_F(CredentialsOfARedisConnection, ThatFailWhenNobodyWaitsAreAskedForAgain) {
+  test::Gate forgotten;
+  CredentialsCalls failing{[&]() -> Credentials {
+                             if (called++ > 0) return {.password = Secret{"word"}};
+                             begun.open();
+                             go_on.opens();
+                             throw FailureOfTheCallback{forgotten};
+                           },
+                           make_null_logger()};
+  auto first = failing.ask([](const CredentialsSource&) { ADD_FAILURE() << "has given up"; });
+  ASSERT_TRUE(begun.opens());
+  first.reset();
+  go_on.open();
+  ASSERT_TRUE(forgotten.opens()) << "the error has been kept";
+  test::Gate told;
+  const auto second = failing.ask([&](const CredentialsSource& result) {
+    EXPECT_EQ(result().password.reveal(), "word");
+    told.open();
+  });
+  EXPECT_TRUE(told.opens());
   EXPECT_EQ(called, 2);
 }
 
