@@ -62,6 +62,23 @@ std::filesystem::path without_links(const std::filesystem::path& file) {
   return unresolved ? file : folder / file.filename();
 }
 
+/// The first link on the path replaced by what it leads to; nothing where there is none.
+std::optional<std::filesystem::path> one_link_further(const std::filesystem::path& folder) {
+  std::filesystem::path passed;
+  for (auto part = folder.begin(); part != folder.end(); ++part) {
+    std::error_code no_link;
+    const auto target = std::filesystem::read_symlink(passed / *part, no_link);
+    if (no_link) {
+      passed /= *part;
+      continue;
+    }
+    auto further = passed / target;
+    for (++part; part != folder.end(); ++part) further /= *part;
+    return further;
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 std::string_view shared_file_system(std::uint32_t magic) noexcept {
@@ -93,7 +110,13 @@ Place::Place(const std::filesystem::path& file, FileMode mode, FileSystem file_s
 void Place::check() const {
   check_file_system();
   check_folders(file_.parent_path());
-  if (named_ != file_) check_folders(named_.parent_path());
+  // Each directory that holds a link on the way, of which the system follows as many.
+  constexpr int most_links = 40;
+  auto on_the_way = std::optional{named_.parent_path()};
+  for (int links = 0; named_ != file_ && on_the_way && links <= most_links; ++links) {
+    check_folders(*on_the_way);
+    on_the_way = one_link_further(*on_the_way);
+  }
   const auto mount = mount_of(file_.parent_path(), O_DIRECTORY);
   for (const std::string_view suffix : {"", "-wal", "-shm", "-journal", "-alive"}) {
     check_file(file_.string().append(suffix), mount);

@@ -324,6 +324,34 @@ TEST_F(SqlitePlaceTest, ADirectoryIsFoundThroughALinkUnlessStrangersCanChangeThe
                                         HasSubstr("link that belongs to another user")));
 }
 
+TEST_F(SqlitePlaceTest, ADirectoryInTheMiddleOfAChainOfLinksIsLookedAtToo) {
+  const auto inner = folder.path() / "inner";
+  const auto open = folder.path() / "open";
+  std::filesystem::create_directories(inner / "of");
+  std::filesystem::create_directory(open);
+  std::filesystem::create_directory_symlink("../inner", open / "second");
+  std::filesystem::create_directory_symlink(open / "second", folder.path() / "first");
+  path = folder.path() / "first" / "of" / "simba.db";
+  EXPECT_EQ(error_of_factory(), "");
+  EXPECT_TRUE(std::filesystem::exists(inner / "of" / "simba.db"));
+  ASSERT_EQ(::chmod(open.c_str(), 0777), 0);
+  EXPECT_THAT(error_of_factory(), AllOf(HasSubstr("any user can put files into directory"),
+                                        HasSubstr("chmod o-w " + open.string())));
+  ASSERT_EQ(::chmod(open.c_str(), 01777), 0);
+  EXPECT_EQ(error_of_factory(), "") << "in a sticky one nobody can replace a link of ours";
+  if (::geteuid() != 0) GTEST_SKIP() << "only root can give links away";
+  ASSERT_EQ(::lchown((open / "second").c_str(), nobody, nobody), 0);
+  EXPECT_THAT(error_of_factory(), AllOf(HasSubstr((open / "second").string()),
+                                        HasSubstr("link that belongs to another user")));
+}
+
+TEST_F(SqlitePlaceTest, LinksThatLeadInACircleEndInAnError) {
+  std::filesystem::create_directory_symlink("there", folder.path() / "here");
+  std::filesystem::create_directory_symlink("here", folder.path() / "there");
+  path = folder.path() / "here" / "simba.db";
+  EXPECT_NE(error_of_factory(), "");
+}
+
 TEST_F(SqlitePlaceTest, TheFileOfTheLivingIsNeverReachedThroughALink) {
   const auto target = folder.path() / "target";
   std::ofstream{target};
