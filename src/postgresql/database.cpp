@@ -48,7 +48,7 @@ const PostgreSqlOptions& checked(const PostgreSqlOptions& options) {
 PostgreSqlDatabase::PostgreSqlDatabase(const PostgreSqlOptions& options,
                                        std::shared_ptr<Logger> log)
     : settings_{std::make_shared<ConnectSettings>(checked(options))},
-      table_{std::make_shared<ChosenTable>(options.sql.schema)},
+      table_{std::make_shared<ChosenTable>(options.sql.schema, log)},
       log_{std::move(log)},
       listen_{options.listen},
       connect_timeout_{options.sql.connect_timeout} {}

@@ -197,6 +197,15 @@ Error table_hides_another(std::string_view database_name, std::string_view table
                   database_name, one_line(table), one_line(owner))};
 }
 
+std::string two_tables_remark(std::string_view used, std::string_view other) {
+  return fmt::format(
+      "the search path has tables {}, which is used here, and {}; a process keeps to the one that "
+      "it found first, so processes started at different times may use different ones, and a mutex "
+      "may have two owners; drop the one that should not be used, or set search_path to the schema "
+      "of the other",
+      one_line(used), one_line(other));
+}
+
 Error table_refused(const Error& error) {
   return Error{
       ErrorKind::permission,

@@ -69,6 +69,9 @@ std::string_view sql_state_in(std::string_view message) noexcept;
 /// The kind of error that an SQLSTATE means.
 ErrorKind kind_of(std::string_view sql_state) noexcept;
 
+/// The search path has a table besides the one that is used.
+std::string two_tables_remark(std::string_view used, std::string_view other);
+
 /// One line for a message: the line of `text` that tells most, without control characters and cut
 /// to 300 bytes, since it may come from anyone who answers at that address.
 std::string one_line(std::string_view text);

@@ -100,6 +100,15 @@ bool ChosenTable::replace(const std::string& before, const std::string& name) {
   return true;
 }
 
+void ChosenTable::warn(const std::string& text) {
+  {
+    const std::lock_guard lock{mutex_};
+    if (warned_ == text) return;
+    warned_ = text;
+  }
+  log_->log(LogLevel::warn, text);
+}
+
 PostgreSqlSession::Statements::Statements(const std::string& table)
     : acquire{statements::on_table(statements::acquire, table)},
       guard{statements::on_table(statements::guard, table)},
@@ -202,13 +211,19 @@ std::string PostgreSqlSession::find_table(const std::string& chosen, LocalTime d
   const bool is_chosen = row < PQntuples(result.get());
   if (!is_chosen) row = 0;
   std::string name = statements::table_in(value(row, 3));
-  if (value(row, 1) == "t") return name;
-  const char* const user = PQuser(connection_.handle());
-  if (value(row, 2) != "f") {
-    throw table_of_stranger(connection_.database_name(), name, value(row, 0), user);
+  if (value(row, 1) != "t") {
+    const char* const user = PQuser(connection_.handle());
+    if (value(row, 2) != "f") {
+      throw table_of_stranger(connection_.database_name(), name, value(row, 0), user);
+    }
+    if (!is_chosen && value(row, 4) != "f") {
+      throw table_hides_another(connection_.database_name(), name, value(row, 0));
+    }
   }
-  if (!is_chosen && value(row, 4) != "f") {
-    throw table_hides_another(connection_.database_name(), name, value(row, 0));
+  if (PQntuples(result.get()) > 1) {
+    const std::string other = statements::table_in(value(row == 0 ? 1 : 0, 3));
+    table_->warn(
+        fmt::format("{}: {}", connection_.database_name(), two_tables_remark(name, other)));
   }
   return name;
 }

@@ -5,9 +5,11 @@
 #include <set>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "postgresql/connection.hpp"
+#include "simba/core/log.hpp"
 #include "simba/sql/sql_options.hpp"
 #include "sql/database.hpp"
 
@@ -19,7 +21,8 @@ namespace simba::postgresql {
 /// Threads: every function may be called from any thread at the same time.
 class ChosenTable {
  public:
-  explicit ChosenTable(sql::Schema schema) : may_be_made_{schema == sql::Schema::create} {}
+  ChosenTable(sql::Schema schema, std::shared_ptr<Logger> log)
+      : may_be_made_{schema == sql::Schema::create}, log_{std::move(log)} {}
 
   bool may_be_made() const noexcept { return may_be_made_; }
 
@@ -29,10 +32,16 @@ class ChosenTable {
   /// Chooses another one. False: another session has chosen since the name was `before`.
   bool replace(const std::string& before, const std::string& name);
 
+  /// Logs a warning, unless it is the same as the last.
+  void warn(const std::string& text);
+
  private:
   const bool may_be_made_;
+  const std::shared_ptr<Logger> log_;
   mutable std::mutex mutex_;
-  std::string name_;  ///< guarded by mutex_
+  // guarded by mutex_
+  std::string name_;
+  std::string warned_;
 };
 
 /// One connection for statements. They depend on no state on the server, so a pooler may give it

@@ -133,6 +133,10 @@ void Examination::check_server(engine::StoreReport& report) const {
   const TableText found = ask_(statements::find_tables);
   if (!found.empty()) {
     check_owner(findings, found);
+    if (found.size() > 1 && !sql::has_problem(findings)) {
+      findings.push_back(warning(two_tables_remark(statements::table_in(value_in(found, 0, 3)),
+                                                   statements::table_in(value_in(found, 1, 3)))));
+    }
     return;
   }
   findings.push_back(problem(fmt::format(

@@ -1,4 +1,5 @@
 // What other users of the database can do to us.
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -7,6 +8,7 @@
 
 #include "console.hpp"
 #include "simba/postgresql/postgresql_admin.hpp"
+#include "simba/testkit/capturing_logger.hpp"
 
 namespace simba::postgresql::test {
 namespace {
@@ -158,6 +160,29 @@ TEST_F(PostgreSqlStrangers, ATableThatHidesOursIsRefusedByWhoeverComesLater) {
   EXPECT_THAT(admin->examine().findings,
               Contains(AllOf(Field(&engine::Finding::weight, engine::Finding::Weight::problem),
                              Field(&engine::Finding::text, refused))));
+}
+
+// Where its owner is trusted, processes that start later use it, and others do not.
+TEST_F(PostgreSqlStrangers, ATrustedTableThatIsMadeLaterInAnEarlierSchemaIsWarnedOf) {
+  const auto log_before = std::make_shared<testkit::CapturingLogger>();
+  Client before{victim, log_before};
+  before.connect();
+  EXPECT_EQ(log_before->text(), "");
+  make_table(console, make_earlier_schema(console));
+  const std::string earlier = victim.user + ".simba_mutex";
+
+  before.connect();
+  before.connect();
+  EXPECT_EQ(log_before->count("public.simba_mutex, which is used here, and " + earlier), 1U)
+      << log_before->text();
+  const auto log_after = std::make_shared<testkit::CapturingLogger>();
+  Client after{victim, log_after};
+  after.connect();
+  EXPECT_EQ(log_after->count(earlier + ", which is used here, and public.simba_mutex"), 1U)
+      << log_after->text();
+  EXPECT_THAT(make_postgresql_admin(victim, make_runtime())->examine().findings,
+              Contains(AllOf(Field(&engine::Finding::weight, engine::Finding::Weight::warning),
+                             Field(&engine::Finding::text, HasSubstr(earlier)))));
 }
 
 TEST_F(PostgreSqlStrangers, WhatIsPutOnTheTableLaterIsSeenByTheNextSession) {

@@ -104,5 +104,13 @@ TEST_F(PostgreSqlExamination, ATableThatHidesThatOfATrustedRoleIsAProblem) {
               ElementsAre(finding(Finding::Weight::problem, "table app.simba_mutex of role")));
 }
 
+TEST_F(PostgreSqlExamination, TwoTablesInTheSearchPathAreAWarningThatNamesBoth) {
+  tables = {{"app", "t", "f", "app", "f"}, {"app", "t", "f", "public", "f"}};
+  EXPECT_THAT(
+      run().findings,
+      ElementsAre(AllOf(finding(Finding::Weight::warning, "app.simba_mutex, which is used here"),
+                        finding(Finding::Weight::warning, "public.simba_mutex"))));
+}
+
 }  // namespace
 }  // namespace simba::postgresql
