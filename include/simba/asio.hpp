@@ -29,6 +29,7 @@
 #include <asio/error.hpp>
 #include <asio/error_code.hpp>
 #include <asio/execution/context.hpp>
+#include <asio/execution/context_as.hpp>
 #include <asio/execution/executor.hpp>
 #include <asio/execution/outstanding_work.hpp>
 #include <asio/execution_context.hpp>

@@ -16,6 +16,19 @@ class ErrorCategory final : public std::error_category {
   }
 };
 
+/// Notices that a handler waits for an executor of the user.
+detail::WaitingLine make_line(const engine::LockOperations& all, std::string who,
+                              const void* threads) {
+  const auto& delays = all.runtime().delays;
+  if (!delays) return nullptr;
+  return std::make_unique<DelayMonitor::Line>(delays, "a handler that awaits " + std::move(who),
+                                              threads, "its executor is busy or has stopped");
+}
+
+std::string named(const engine::LockOperation& operation) {
+  return "mutex [" + operation.mutex() + "], contender [" + operation.contender_id() + "]";
+}
+
 }  // namespace
 
 const std::error_category& error_category() noexcept {
@@ -80,10 +93,16 @@ void PreparedLock::cancel() const noexcept {
 
 Dispatch PreparedLock::dispatch() const {
   return [operation = operation](std::function<void()> task) {
-    operation->all().dispatch("a coroutine that awaits mutex [" + operation->mutex() +
-                                  "], contender [" + operation->contender_id() + "]",
-                              std::move(task));
+    operation->all().dispatch("a coroutine that awaits " + named(*operation), std::move(task));
   };
+}
+
+WaitingLine PreparedLock::line(const void* threads) const noexcept {
+  try {
+    return operation ? make_line(operation->all(), named(*operation), threads) : nullptr;
+  } catch (...) {  // out of memory
+    return nullptr;
+  }
 }
 
 void start_unlock(Lock lock, Handler<bool> handler) {
@@ -99,9 +118,7 @@ void start_unlock(Lock lock, Handler<bool> handler) {
 Dispatch dispatch_of(const Lock& lock) {
   const auto operation = ClientCore::of(lock);
   return [operation](std::function<void()> task) {
-    operation->all().dispatch("a coroutine that awaits the release of mutex [" +
-                                  operation->mutex() + "], contender [" +
-                                  operation->contender_id() + "]",
+    operation->all().dispatch("a coroutine that awaits the release of " + named(*operation),
                               std::move(task));
   };
 }
@@ -110,6 +127,25 @@ Dispatch dispatch_of(const Client& client, const std::string& name) {
   return [all = ClientCore::of(client)->operations(), name](std::function<void()> task) {
     all->dispatch("a coroutine that awaits the owner of mutex [" + name + "]", std::move(task));
   };
+}
+
+WaitingLine line_of(const Lock& lock, const void* threads) noexcept {
+  try {
+    const auto& operation = ClientCore::of(lock);
+    if (!operation) return nullptr;
+    return make_line(operation->all(), "the release of " + named(*operation), threads);
+  } catch (...) {  // out of memory
+    return nullptr;
+  }
+}
+
+WaitingLine line_of(const Client& client, const std::string& name, const void* threads) noexcept {
+  try {
+    return make_line(*ClientCore::of(client)->operations(), "the owner of mutex [" + name + "]",
+                     threads);
+  } catch (...) {  // out of memory, or the client cannot be used
+    return nullptr;
+  }
 }
 
 void start_owner(const Client& client, const std::string& name,

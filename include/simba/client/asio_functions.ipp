@@ -21,6 +21,17 @@ auto work_of(const Executor& executor) {
   }
 }
 
+/// The context of an executor; null where the executor does not tell.
+template <class Executor>
+asio::execution_context* context_of(const Executor& executor) {
+  constexpr asio::execution::context_as_t<asio::execution_context&> context;
+  if constexpr (asio::can_query<const Executor&, decltype(context)>::value) {
+    return &asio::query(executor, context);
+  } else {
+    return nullptr;
+  }
+}
+
 /// `asio::post`, from a thread that the context knows nothing of: whoever runs the context may
 /// destroy it after the last call. So the context does not run out of work before everything here
 /// is gone; a copy of a strand uses its context even in its destructor. `executor` may end with
@@ -61,19 +72,25 @@ class AsioOperation {
     asio::get_associated_cancellation_slot(parts_->handler).assign(std::move(on_signal));
   }
 
+  /// Where the handler will be called. Before it is.
+  const void* context() const { return context_of(parts_->executor); }
+
+  /// What notices a handler that is not called. Before the completion.
+  void wait_in(simba::detail::WaitingLine line) { line_ = std::move(line); }
+
   /// Once, on any thread, perhaps before the operation is initiated.
   static void complete(const std::shared_ptr<AsioOperation>& self, AsioErrorCode code,
                        Results... results) {
     self->outcome_ = Outcome{code, std::move(results)...};
     if (!self->one_of_two_.test_and_set()) return;  // not inside the initiating function
-    post_from_outside(self->parts_->executor, Call{self, std::move(self->outcome_)});
+    post_from_outside(self->parts_->executor, call_of(self));
   }
 
   /// The last that an initiating function does.
   static void initiated(const std::shared_ptr<AsioOperation>& self) {
     if (!self->one_of_two_.test_and_set()) return;
     const Executor executor = self->parts_->executor;
-    call_immediately(self->parts_->handler, executor, Call{self, std::move(self->outcome_)});
+    call_immediately(self->parts_->handler, executor, call_of(self));
   }
 
  private:
@@ -97,6 +114,7 @@ class AsioOperation {
 
     std::shared_ptr<AsioOperation> self;
     Outcome outcome;
+    simba::detail::WaitingLine line;
 
     allocator_type get_allocator() const noexcept {
       return asio::get_associated_allocator(self->parts_->handler);
@@ -107,14 +125,22 @@ class AsioOperation {
       self->parts_.reset();
       self.reset();
       if (parts.cancellable) asio::get_associated_cancellation_slot(parts.handler).clear();
+      const auto running = std::move(line);  // until the handler has returned or thrown
+      if (running) running->begins();
       std::apply(std::move(parts.handler), std::move(outcome));
     }
   };
+
+  static Call call_of(const std::shared_ptr<AsioOperation>& self) {
+    if (self->line_) self->line_->waits();
+    return {self, std::move(self->outcome_), std::move(self->line_)};
+  }
 
   // NOLINTEND(bugprone-unchecked-optional-access)
 
   std::optional<Parts> parts_;
   Outcome outcome_;
+  simba::detail::WaitingLine line_;
   std::atomic_flag one_of_two_;  ///< initiated or completed: whichever is second calls
 };
 
@@ -125,7 +151,8 @@ void asio_lock(Handler handler, const Client& client, std::string name, LockOpti
   const auto prepared = simba::detail::prepare_lock(client, simba::detail::LockCall::lock,
                                                     std::move(name), std::move(options));
   operation->cancel_by([prepared] { prepared.cancel(); });
-  prepared.start([operation](simba::detail::Completion<LockResult> completion) {
+  prepared.start([operation, prepared](simba::detail::Completion<LockResult> completion) {
+    operation->wait_in(prepared.line(operation->context()));
     Operation::complete(operation, asio_code(completion.code), *std::move(completion.value));
   });
   Operation::initiated(operation);
@@ -138,7 +165,8 @@ void asio_try_lock(Handler handler, const Client& client, std::string name, Lock
   const auto prepared = simba::detail::prepare_lock(client, simba::detail::LockCall::try_lock,
                                                     std::move(name), std::move(options));
   operation->cancel_by([prepared] { prepared.cancel(); });
-  prepared.start([operation](simba::detail::Completion<LockResult> completion) {
+  prepared.start([operation, prepared](simba::detail::Completion<LockResult> completion) {
+    operation->wait_in(prepared.line(operation->context()));
     AsioErrorCode code = asio_code(completion.code);
     if (!code && completion.value.outcome() == LockOutcome::cancelled) {
       code = asio::error::operation_aborted;
@@ -152,6 +180,7 @@ template <class Handler>
 void asio_unlock(Handler handler, Lock lock) {
   using Operation = AsioOperation<Handler>;
   const auto operation = Operation::make(std::move(handler));
+  operation->wait_in(simba::detail::line_of(lock, operation->context()));
   simba::detail::start_unlock(
       std::move(lock), [operation](const simba::detail::Completion<bool>& completion) {
         const bool in_doubt = !completion.code && !completion.value;
@@ -165,6 +194,7 @@ template <class Handler>
 void asio_owner(Handler handler, const Client& client, const std::string& name) {
   using Operation = AsioOperation<Handler, MutexOwner>;
   const auto operation = Operation::make(std::move(handler));
+  operation->wait_in(simba::detail::line_of(client, name, operation->context()));
   simba::detail::start_owner(
       client, name, [operation](simba::detail::Completion<MutexOwner> completion) {
         Operation::complete(operation, completion.code, std::move(completion.value));
@@ -240,13 +270,8 @@ class ExecutorOnAsio final : public Executor {
  public:
   explicit ExecutorOnAsio(const AsioExecutor& executor)
       : borrowed_{std::make_shared<BorrowedExecutor<AsioExecutor>>(executor)} {
-    if constexpr (requires {
-                    {
-                      asio::query(executor, asio::execution::context)
-                      } -> std::convertible_to<asio::execution_context&>;
-                  }) {
-      asio::execution_context& context = asio::query(executor, asio::execution::context);
-      asio::use_service<BorrowedFromContext>(context).add(borrowed_);
+    if (auto* const context = context_of(executor)) {
+      asio::use_service<BorrowedFromContext>(*context).add(borrowed_);
     }
   }
 
@@ -269,6 +294,7 @@ class ExecutorOnAsio final : public Executor {
 /// function, unless it has an immediate executor (Asio 1.28, Boost 1.82) that calls it there. The
 /// executor, and the allocator of the handler, may be entered on the thread of Simba's timers or of
 /// the store, where they must not block; those of Asio do not.
+/// What the executor has not called after a second is logged and counted (`Runtime::delays`).
 /// Errors: `error_code` is `asio::error_code` or `boost::system::error_code`. The codes are those
 /// of `error_category()`; `asio::error::operation_aborted` after a cancellation by the associated
 /// slot, which completes at once.

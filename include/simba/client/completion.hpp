@@ -9,6 +9,7 @@
 
 #include "simba/client/client.hpp"
 #include "simba/client/lock.hpp"
+#include "simba/core/delay_monitor.hpp"
 #include "simba/core/error.hpp"
 #include "simba/core/mutex_owner.hpp"
 
@@ -53,6 +54,10 @@ using Handler = std::function<void(Completion<T>)>;
 /// Runs a task on the executor of a client, never inside the call.
 using Dispatch = std::function<void(std::function<void()> task)>;
 
+/// What a handler that has been posted to an executor waits in, so that it is logged if it is not
+/// called. Empty: nobody would notice.
+using WaitingLine = std::unique_ptr<DelayMonitor::Line>;
+
 /// A lock whose request has not been started yet. For `LockCall::lock` everything but a lock is a
 /// failure; a cancellation has the code `std::errc::operation_canceled`.
 struct PreparedLock {
@@ -64,6 +69,9 @@ struct PreparedLock {
   void start(const Handler<LockResult>& handler) const;
   void cancel() const noexcept;  ///< also before `start`
   Dispatch dispatch() const;     ///< only without a failure
+
+  /// Of a handler for an executor of the user. Those with the same `threads` compete for them.
+  WaitingLine line(const void* threads) const noexcept;
 };
 
 /// Does not throw.
@@ -76,6 +84,10 @@ void start_unlock(Lock lock, Handler<bool> handler);
 /// Where handlers run: on the executor of the lock's client; inside the call if there is no lock.
 Dispatch dispatch_of(const Lock& lock);
 Dispatch dispatch_of(const Client& client, const std::string& name);
+
+/// As `PreparedLock::line`.
+WaitingLine line_of(const Lock& lock, const void* threads) noexcept;
+WaitingLine line_of(const Client& client, const std::string& name, const void* threads) noexcept;
 
 void start_owner(const Client& client, const std::string& name, const Handler<MutexOwner>& handler);
 

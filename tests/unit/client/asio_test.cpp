@@ -40,6 +40,7 @@
 #include "simba/memory/memory_store.hpp"
 #include "simba/simba.hpp"
 #include "simba/testkit/fault_store.hpp"
+#include "simba/testkit/manual_runtime.hpp"
 #include "unit/core/own_threads.hpp"
 
 namespace simba {
@@ -156,6 +157,43 @@ TEST_F(ClientOnAsio, ACancelledTryLockIsAbortedToo) {
   signal.emit(asio::cancellation_type::terminal);
   context_.run();
   EXPECT_EQ(result, asio::error_code{asio::error::operation_aborted});
+}
+
+TEST_F(ClientOnAsio, AHandlerThatItsContextDoesNotCallIsNoticed) {
+  testkit::ManualRuntime world;
+  const auto runtime = std::make_shared<Runtime>(*world.runtime());
+  runtime->delays = DelayMonitor::make(runtime->clock, *runtime->timers, runtime->log);
+  const Client client{std::make_shared<engine::LeaseServiceFactory>(
+      std::make_shared<memory::MemoryStore>(runtime->clock), runtime)};
+  Lock lock;
+  LockResult other;
+  async_lock(client, "order", {.id = "me"},
+             asio::bind_executor(
+                 context_, [&](asio::error_code, Lock granted) { lock = std::move(granted); }));
+  async_try_lock(
+      client, "other", {.id = "me"},
+      asio::bind_executor(asio::any_io_executor{context_.get_executor()},
+                          [&](asio::error_code, LockResult result) { other = std::move(result); }));
+  async_owner(client, "order",
+              asio::bind_executor(context_, [](asio::error_code, const MutexOwner&) {}));
+  world.advance(1s);
+  EXPECT_EQ(runtime->delays->delayed(), 3U);
+  EXPECT_TRUE(world.log().contains("a handler that awaits mutex [order], contender [me]"));
+  EXPECT_TRUE(world.log().contains("a handler that awaits mutex [other], contender [me]"));
+  EXPECT_TRUE(world.log().contains("a handler that awaits the owner of mutex [order]"));
+  EXPECT_EQ(world.log().count("its executor is busy or has stopped"), 1U) << world.log().text();
+  context_.run();
+  EXPECT_TRUE(lock.held());
+  EXPECT_TRUE(other);
+  async_unlock(std::move(lock), asio::bind_executor(context_, [](asio::error_code) {}));
+  world.advance(1s);
+  EXPECT_EQ(runtime->delays->delayed(), 4U);
+  EXPECT_TRUE(
+      world.log().contains("a handler that awaits the release of mutex [order], contender [me]"));
+  context_.restart();
+  context_.run();
+  world.advance(10s);
+  EXPECT_EQ(runtime->delays->delayed(), 4U);
 }
 
 TEST_F(ClientOnAsio, TheClientsEndCompletesEveryOperationWithAnError) {

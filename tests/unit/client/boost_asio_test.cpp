@@ -43,6 +43,7 @@
 #include "simba/memory/memory_store.hpp"
 #include "simba/simba.hpp"
 #include "simba/testkit/fault_store.hpp"
+#include "simba/testkit/manual_runtime.hpp"
 
 namespace simba {
 namespace {
@@ -178,6 +179,44 @@ TEST_F(ClientOnBoostAsio, ACancelledTryLockIsAbortedToo) {
   signal.emit(boost::asio::cancellation_type::terminal);
   context_.run();
   EXPECT_EQ(result, BoostCode{boost::asio::error::operation_aborted});
+}
+
+TEST_F(ClientOnBoostAsio, AHandlerThatItsContextDoesNotCallIsNoticed) {
+  testkit::ManualRuntime world;
+  const auto runtime = std::make_shared<Runtime>(*world.runtime());
+  runtime->delays = DelayMonitor::make(runtime->clock, *runtime->timers, runtime->log);
+  const Client client{std::make_shared<engine::LeaseServiceFactory>(
+      std::make_shared<memory::MemoryStore>(runtime->clock), runtime)};
+  Lock lock;
+  LockResult other;
+  boost_asio::async_lock(client, "order", {.id = "me"},
+                         boost::asio::bind_executor(context_, [&](BoostCode, Lock granted) {
+                           lock = std::move(granted);
+                         }));
+  boost_asio::async_try_lock(
+      client, "other", {.id = "me"},
+      boost::asio::bind_executor(boost::asio::any_io_executor{context_.get_executor()},
+                                 [&](BoostCode, LockResult result) { other = std::move(result); }));
+  boost_asio::async_owner(
+      client, "order", boost::asio::bind_executor(context_, [](BoostCode, const MutexOwner&) {}));
+  world.advance(1s);
+  EXPECT_EQ(runtime->delays->delayed(), 3U);
+  EXPECT_TRUE(world.log().contains("a handler that awaits mutex [order], contender [me]"));
+  EXPECT_TRUE(world.log().contains("a handler that awaits mutex [other], contender [me]"));
+  EXPECT_TRUE(world.log().contains("a handler that awaits the owner of mutex [order]"));
+  EXPECT_EQ(world.log().count("its executor is busy or has stopped"), 1U) << world.log().text();
+  context_.run();
+  EXPECT_TRUE(lock.held());
+  EXPECT_TRUE(other);
+  boost_asio::async_unlock(std::move(lock), boost::asio::bind_executor(context_, [](BoostCode) {}));
+  world.advance(1s);
+  EXPECT_EQ(runtime->delays->delayed(), 4U);
+  EXPECT_TRUE(
+      world.log().contains("a handler that awaits the release of mutex [order], contender [me]"));
+  context_.restart();
+  context_.run();
+  world.advance(10s);
+  EXPECT_EQ(runtime->delays->delayed(), 4U);
 }
 
 TEST_F(ClientOnBoostAsio, TheClientsEndCompletesEveryOperationWithAnError) {
