@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <condition_variable>
 #include <exception>
+#include <functional>
 #include <mutex>
 #include <thread>
 #include <utility>
@@ -24,15 +25,16 @@ namespace simba {
 class Election::Impl final : public MutexContender, public std::enable_shared_from_this<Impl> {
  public:
   Impl(std::string mutex, const std::shared_ptr<engine::LeaseServiceFactory>& factory,
-       std::shared_ptr<engine::LockOperations> client, ElectionOptions options,
+       std::shared_ptr<const engine::LockOperations> operations, ElectionOptions options,
        std::shared_ptr<Executor> executor)
       : mutex_{std::move(mutex)},
         contender_id_{options.id.empty() ? ContenderIdGenerator::unique().generate() : options.id},
         options_{std::move(options)},
         runtime_{factory->runtime()},
+        operations_{std::move(operations)},
         rest_{factory->plan().ttl},
         drain_limit_{factory->plan().drain_limit},
-        client_{std::move(client)},
+        executor_{executor ? executor : runtime_->callbacks},
         line_{make_line()},
         service_{factory->create_mutex_contend_service(*this, {.executor = std::move(executor)})} {}
 
@@ -45,15 +47,15 @@ class Election::Impl final : public MutexContender, public std::enable_shared_fr
 
   void stop() {
     if (fork_guard_.in_child()) return;
+    const LocalTime deadline = runtime_->clock->now() + drain_limit_;
     {
       const std::lock_guard no_start{mutex_of_start_};
       const std::lock_guard lock{mutex_of_life_};
       over_ = true;
       if (timer_) arm(never);
     }
-    const LocalTime deadline = runtime_->clock->now() + drain_limit_;
     // With no lock held: a callback that is waited for may call this, too.
-    if (stop_service()) await_catching_up(deadline);
+    stop_service([this, deadline] { finish(deadline); });
   }
 
   void step_down(Loss why) {
@@ -71,22 +73,7 @@ class Election::Impl final : public MutexContender, public std::enable_shared_fr
                                      "allows; stepping down",
                                      mutex_, contender_id_));
     }
-    service_->stop();
-    {
-      const std::lock_guard lock{mutex_of_life_};
-      stopped_because_ = Loss::given_up;
-      if (on_elected_runs_) {  // it goes on when that has returned
-        if (owes_on_deposed_) overdue_ = why;
-        return;
-      }
-      if (!owes_on_deposed_) return rest();
-    }
-    // on_elected has returned just after it was given up.
-    client_->dispatch(
-        fmt::format("the end of a leadership of mutex [{}], contender [{}]", mutex_, contender_id_),
-        [weak = weak_from_this(), why] {
-          if (const auto self = weak.lock()) self->catch_up(why);
-        });
+    stop_service([this, why] { has_stepped_down(why); });
   }
 
   Health health() const noexcept { return health_.health(*service_); }
@@ -103,7 +90,7 @@ class Election::Impl final : public MutexContender, public std::enable_shared_fr
     const std::stop_token lost = service_->lost();
     {
       const std::lock_guard lock{mutex_of_life_};
-      on_elected_runs_ = true;
+      elected_in_ = std::this_thread::get_id();
       owes_on_deposed_ = true;
       if (options_.max_hold && !options_.max_hold->is_forever()) {
         const LocalTime now = runtime_->clock->now();
@@ -118,14 +105,12 @@ class Election::Impl final : public MutexContender, public std::enable_shared_fr
     } catch (...) {
       give_up("unknown exception");
     }
-    std::optional<Loss> overdue;
     {
       const std::lock_guard lock{mutex_of_life_};
-      on_elected_runs_ = false;
-      overdue.swap(overdue_);
-      if (!overdue && !owes_on_deposed_) rest();  // else step_down() sees to it
+      elected_in_ = {};
+      rest();
     }
-    if (overdue) catch_up(*overdue);
+    catch_up();
   }
 
   void on_released(const MutexState& /*state*/) override {
@@ -150,43 +135,83 @@ class Election::Impl final : public MutexContender, public std::enable_shared_fr
   }
 
  private:
-  /// Whether it has stopped. In a stop callback of our own signal it cannot wait for our callbacks,
-  /// one of which may wait for that one: then it stops as soon as they have returned.
-  bool stop_service() noexcept {
+  /// `then` is called when it has been stopped.
+  void stop_service(const std::function<void()>& then) {
     try {
-      if (OwnershipSignal::any_firing_in_this_thread()) {
+      if (!OwnershipSignal::any_firing_in_this_thread()) {
+        service_->close();
+      } else {
+        // In a stop callback of our own signal it cannot wait for ours: one may wait for that one.
         service_->stop();
-        if (service_->status() == ServiceStatus::initial) return true;
-        runtime_->workers->execute([self = shared_from_this()] { self->service_->close(); });
-        return false;
+        if (service_->status() != ServiceStatus::initial) {
+          runtime_->workers->execute([self = shared_from_this(), then] {
+            self->service_->close();
+            then();
+          });
+          return;
+        }
       }
     } catch (...) {  // no thread to be had
+      service_->close();
     }
-    service_->close();
-    return true;
+    then();
   }
 
-  /// As the service waits for the callbacks that it calls: not for the one that this is called in.
-  void await_catching_up(LocalTime deadline) noexcept {
-    try {
-      std::unique_lock lock{mutex_of_life_};
-      if (catches_up_in_ == std::this_thread::get_id()) return;
-      runtime_->waiter->wait_until(lock, caught_up_, deadline,
-                                   [this] { return catches_up_in_ == std::thread::id{}; });
-    } catch (const std::exception& e) {
-      runtime_->log->log(LogLevel::error, fmt::format("mutex [{}], contender [{}]: failed to wait "
-                                                      "for on_deposed: {}",
-                                                      mutex_, contender_id_, e.what()));
+  void has_stepped_down(Loss why) {
+    {
+      const std::lock_guard lock{mutex_of_life_};
+      stopped_because_ = Loss::given_up;
+      if (owes_on_deposed_) overdue_ = why;
+      if (elected_in_ != std::thread::id{}) return;  // it goes on when on_elected has returned
+      if (!owes_on_deposed_) return rest();
     }
+    // on_elected has returned just after it was given up. Weak: an executor that has stopped may
+    // keep the task.
+    operations_->dispatch(
+        fmt::format("a callback of mutex [{}], contender [{}]", mutex_, contender_id_),
+        [weak = weak_from_this()] {
+          if (const auto self = weak.lock()) self->catch_up();
+        });
+  }
+
+  /// Waits for an on_deposed of which the service does not know, up to `deadline`, or calls it. As
+  /// the service waits for its own: not for the one that this is called in.
+  void finish(LocalTime deadline) {
+    std::unique_lock lock{mutex_of_life_};
+    if (catches_up_in_ == std::this_thread::get_id()) return;
+    if (elected_in_ == std::this_thread::get_id()) {
+      lock.unlock();
+      return catch_up();
+    }
+    const auto done = [this] { return !owes_on_deposed_ && catches_up_in_ == std::thread::id{}; };
+    if (done()) return;
+    // Nobody else calls it if this is a thread of the executor, or if that has stopped.
+    const LocalTime now = runtime_->clock->now();
+    const LocalTime begun_by =
+        executor_->running_in_this_thread() ? now : std::min(now + DelayMonitor::limit, deadline);
+    runtime_->waiter->wait_until(lock, caught_up_, begun_by,
+                                 [&] { return done() || catches_up_in_ != std::thread::id{}; });
+    if (owes_on_deposed_ && elected_in_ == std::thread::id{}) {
+      if (!overdue_) overdue_ = stopped_because_;
+      lock.unlock();
+      catch_up();
+      lock.lock();
+    }
+    runtime_->waiter->wait_until(lock, caught_up_, deadline, done);
+    owes_on_deposed_ = false;
+    overdue_.reset();
   }
 
   /// Tells the end of a leadership that the service could not tell, since on_elected outlasted the
-  /// drain limit.
-  void catch_up(Loss why) {
+  /// drain limit. Whoever is the first does so.
+  void catch_up() {
+    Loss why{};
     {
       const std::lock_guard lock{mutex_of_life_};
+      if (!overdue_) return;
+      why = *overdue_;
+      overdue_.reset();
       owes_on_deposed_ = false;
-      if (over_) return;
       catches_up_in_ = std::this_thread::get_id();
     }
     try {
@@ -210,9 +235,11 @@ class Election::Impl final : public MutexContender, public std::enable_shared_fr
                                    contender_id_, what));
   }
 
-  /// Under mutex_of_life_. Whoever waits for the mutex comes first, even if the lease must run out.
+  /// Under mutex_of_life_, before it contends again. Whoever waits for the mutex comes first, even
+  /// if the lease must run out. Does nothing before on_deposed has been called: whoever does so
+  /// calls this again.
   void rest() {
-    if (over_ || !resting_) return;
+    if (over_ || !resting_ || owes_on_deposed_) return;
     arm(std::max(runtime_->clock->now(), service_->lease_until()) + rest_);
   }
 
@@ -290,6 +317,7 @@ class Election::Impl final : public MutexContender, public std::enable_shared_fr
       if (over_ || !resting_) return;
       if (runtime_->clock->now() < service_->lease_until()) return rest();  // renewed meanwhile
       resting_ = false;
+      lost_because_.reset();         // on_released was not told
       if (health_.is_out()) return;  // noticed while it stepped down
     }
     try {
@@ -310,9 +338,10 @@ class Election::Impl final : public MutexContender, public std::enable_shared_fr
   const std::string contender_id_;
   const ElectionOptions options_;
   const std::shared_ptr<const Runtime> runtime_;
+  const std::shared_ptr<const engine::LockOperations> operations_;
   const std::chrono::nanoseconds rest_;
   const std::chrono::nanoseconds drain_limit_;
-  const std::shared_ptr<engine::LockOperations> client_;  // runs what the service cannot
+  const std::shared_ptr<Executor> executor_;
   const ForkGuard fork_guard_;
   const std::unique_ptr<DelayMonitor::Line> line_;  // where the runtime has a monitor
 
@@ -326,10 +355,10 @@ class Election::Impl final : public MutexContender, public std::enable_shared_fr
   std::condition_variable caught_up_;
   // guarded by mutex_of_life_
   bool over_ = false;
-  bool resting_ = false;  // from step_down() until it contends again
-  bool on_elected_runs_ = false;
+  bool resting_ = false;           // from step_down() until it contends again
+  std::thread::id elected_in_;     // the thread of an on_elected
   bool owes_on_deposed_ = false;   // for an on_elected
-  std::optional<Loss> overdue_;    // on_deposed is owed when on_elected returns
+  std::optional<Loss> overdue_;    // the service does not tell the owed on_deposed any more
   std::thread::id catches_up_in_;  // the thread of an on_deposed that the service does not know of
   Loss stopped_because_ = Loss::given_up;
   std::optional<Loss> lost_because_;

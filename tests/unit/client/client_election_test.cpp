@@ -1,5 +1,6 @@
 // Elections, schedules and watches of a client over the in-memory store, in virtual time.
 #include <chrono>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <sstream>
@@ -130,6 +131,26 @@ TEST_F(ClientElection, ALossIsToldWithItsReasonAndItContendsAgain) {
   world_.advance(20s);
   EXPECT_TRUE(one.is_leader());
   EXPECT_EQ(one.health(), Health::well);
+}
+
+TEST_F(ClientElection, OneThatStepsDownInAStopCallbackOfItsLossIsDeposedOnceAndContendsAgain) {
+  Election one;
+  ElectionOptions options = recorded("one");
+  std::optional<std::stop_callback<std::function<void()>>> on_loss;
+  options.on_elected = [&](const Leadership& me) {
+    story_.emplace_back("one leads");
+    on_loss.emplace(me.lost(), [&] { one.step_down(); });
+  };
+  one = client_.elect("leader", std::move(options));
+  world_.run_ready();
+  store_->cut();
+  world_.advance(20s);
+  EXPECT_THAT(story_, ElementsAre("one leads", "one ends: expired"));
+  store_->mend();
+  world_.advance(1min);
+  EXPECT_TRUE(one.is_leader());
+  EXPECT_THAT(story_, ElementsAre("one leads", "one ends: expired", "one leads"));
+  one.stop();
 }
 
 TEST_F(ClientElection, AFollowerIsWellAgainWhenTheStoreAnswersAgain) {

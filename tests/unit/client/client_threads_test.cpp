@@ -5,9 +5,12 @@
 #include <memory>
 #include <optional>
 #include <random>
+#include <stdexcept>
 #include <stop_token>
 #include <string>
+#include <string_view>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -19,6 +22,7 @@
 #include "simba/simba.hpp"
 #include "simba/testkit/capturing_logger.hpp"
 #include "simba/testkit/fault_store.hpp"
+#include "simba/testkit/manual_executor.hpp"
 #include "support/patience.hpp"
 #include "support/safety.hpp"
 #include "support/temporary_folder.hpp"
@@ -146,6 +150,160 @@ TEST(ClientThreads, NoCallbackRunsAfterStopEvenIfItWasOwedByOneThatOutlastedTheD
   const std::jthread meanwhile{[&] { stopping.open(); }};
   election.stop();
   EXPECT_TRUE(callback_over) << support::safety_violation;
+}
+
+TEST(ClientThreads, AnElectionThatIsStoppedInAnOnElectedThatOutlastedTheDrainLimitIsDeposedThere) {
+  const auto runtime = make_runtime({.log = make_null_logger()});
+  const Client client{std::make_shared<engine::LeaseServiceFactory>(
+      std::make_shared<memory::MemoryStore>(runtime->clock), runtime,
+      ContentionOptions{.ttl = 300ms, .transition = 1500ms, .drain_limit = 100ms})};
+  test::Gate elected;
+  test::Gate has_stepped_down;
+  test::Gate returns;
+  std::optional<Loss> deposed;
+  Election election;
+  const auto on_elected = [&](const Leadership&) {
+    elected.open();
+    EXPECT_TRUE(has_stepped_down.opens());
+    election.stop();
+    EXPECT_EQ(deposed, Loss::given_up);
+    returns.open();
+  };
+  election = client.elect(
+      "leader", {.on_elected = on_elected, .on_deposed = [&](Loss why) { deposed = why; }});
+  ASSERT_TRUE(elected.opens());
+  election.step_down();  // returns after the drain limit
+  has_stepped_down.open();
+  ASSERT_TRUE(returns.opens());
+}
+
+/// The executor of a user, which can reject. What it accepts waits until it is told to run it.
+class UsersExecutor final : public Executor {
+ public:
+  void execute(std::function<void()> task) override {
+    if (rejects) throw std::runtime_error{"not today"};
+    tasks_.execute(std::move(task));
+  }
+  bool running_in_this_thread() const noexcept override { return false; }
+
+  bool run_one() { return tasks_.run_one(); }
+
+  std::atomic<bool> rejects{false};
+
+ private:
+  testkit::ManualExecutor tasks_;
+};
+
+/// Keeps every line, and does something at the first one that contains a text.
+class ActingLogger final : public Logger {
+ public:
+  ActingLogger(std::string text, std::function<void()> act)
+      : text_{std::move(text)}, act_{std::move(act)} {}
+
+  bool enabled(LogLevel level) const noexcept override { return kept.enabled(level); }
+  void log(LogLevel level, std::string_view message) noexcept override {
+    kept.log(level, message);
+    if (message.find(text_) != std::string_view::npos && !acted_.exchange(true)) act_();
+  }
+
+  testkit::CapturingLogger kept;
+
+ private:
+  const std::string text_;
+  const std::function<void()> act_;
+  std::atomic<bool> acted_{false};
+};
+
+/// A leader whose first on_elected returns when its service has just given it up, so that only the
+/// election can still have on_deposed called.
+class ElectionWithALateEnd : public ::testing::Test {
+ protected:
+  ElectionWithALateEnd() {
+    runtime_->log = log_;
+    runtime_->delays = DelayMonitor::make(runtime_->clock, *runtime_->timers, log_);
+    client_.emplace(make_factory(), ClientOptions{.executor = executor_});
+    other_.emplace(make_factory());
+  }
+
+  /// `on_elected` has returned when this does.
+  void elect_and_step_down() {
+    std::atomic<bool> returned{false};
+    test::Gate elected;
+    const auto on_elected = [&, this](const Leadership&) {
+      if (++elections_ > 1) return;
+      elected.open();
+      EXPECT_TRUE(may_return_.opens());
+      returned = true;
+    };
+    runner_ = std::thread{[&] {
+      EXPECT_TRUE(support::eventually([&] {
+        executor_->run_one();
+        return returned.load();
+      }));
+    }};
+    election_ = client_->elect("leader", {.on_elected = on_elected,
+                                          .on_deposed =
+                                              [this](Loss why) {
+                                                EXPECT_EQ(why, Loss::given_up);
+                                                ++depositions_;
+                                              },
+                                          .id = "me"});
+    ASSERT_TRUE(elected.opens());
+    election_.step_down();
+    ASSERT_TRUE(returned);
+  }
+
+  std::shared_ptr<engine::LeaseServiceFactory> make_factory() const {
+    return std::make_shared<engine::LeaseServiceFactory>(
+        store_, runtime_,
+        ContentionOptions{.ttl = 300ms, .transition = 1500ms, .drain_limit = 100ms});
+  }
+
+  test::Gate may_return_;
+  std::thread runner_;
+  const std::shared_ptr<UsersExecutor> executor_ = std::make_shared<UsersExecutor>();
+  std::function<void()> just_then_ = [] {};
+  const std::shared_ptr<ActingLogger> log_ =
+      std::make_shared<ActingLogger>("is still running after its service was stopped", [this] {
+        may_return_.open();
+        runner_.join();
+        just_then_();
+      });
+  const std::shared_ptr<const Runtime> made_ = make_runtime({.log = make_null_logger()});
+  const std::shared_ptr<Runtime> runtime_ = std::make_shared<Runtime>(*made_);
+  const std::shared_ptr<memory::MemoryStore> store_ =
+      std::make_shared<memory::MemoryStore>(runtime_->clock);
+  std::optional<Client> client_;
+  std::optional<Client> other_;
+  std::atomic<int> elections_{0};
+  std::atomic<int> depositions_{0};
+  Election election_;
+};
+
+TEST_F(ElectionWithALateEnd, IsNoticedIfItsExecutorHasStoppedAndIsToldByStop) {
+  ASSERT_NO_FATAL_FAILURE(elect_and_step_down());
+  EXPECT_TRUE(support::eventually([&] {
+    return log_->kept.contains(
+        "not started after 1 s: a callback of mutex [leader], contender [me]");
+  })) << log_->kept.text();
+  ASSERT_TRUE(other_->try_lock("leader", {.wait = support::scaled(20s)}));
+  EXPECT_FALSE(support::within(1s, [&] { return election_.is_leader(); }))
+      << "it leads again before on_deposed was called";
+  EXPECT_EQ(depositions_, 0);
+  election_.stop();
+  EXPECT_EQ(depositions_, 1);
+  while (executor_->run_one()) continue;
+  EXPECT_EQ(depositions_, 1) << support::safety_violation << "after stop()";
+}
+
+TEST_F(ElectionWithALateEnd, IsToldOnTheRuntimesExecutorIfItsOwnRejectsAndItLeadsAgain) {
+  just_then_ = [this] { executor_->rejects = true; };
+  ASSERT_NO_FATAL_FAILURE(elect_and_step_down());
+  EXPECT_TRUE(support::eventually([&] { return depositions_ == 1; })) << log_->kept.text();
+  EXPECT_TRUE(log_->kept.contains("rejected a task")) << log_->kept.text();
+  EXPECT_TRUE(support::eventually([&] { return elections_ == 2; })) << log_->kept.text();
+  election_.stop();
+  EXPECT_EQ(depositions_, 2);
 }
 
 TEST(ClientThreads, AForkedChildHoldsNothingIsToldSoAndReleasesNothing) {
