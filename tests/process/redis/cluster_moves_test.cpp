@@ -191,7 +191,7 @@ TEST_F(RedisClusterMoves, OneOfOursWhoDiedInTheQueueOfTheJvmLibrarySwallowsNoRel
 
   owner.close();
 
-  EXPECT_TRUE(waiter.wait_for_acquisitions(1, scaled(1s)));
+  EXPECT_TRUE(support::within(1s, [&] { return waiter.acquisitions() == 1; }));
   EXPECT_EQ(console.value({"EXISTS", queue_key("order")}), "0");
 }
 

@@ -22,6 +22,7 @@ using support::now;
 using support::RedisServer;
 using support::scaled;
 using support::Tls;
+using support::within;
 using testkit::RecordingContender;
 using testkit::ServedTime;
 
@@ -107,10 +108,11 @@ TEST_F(RedisOutage, AnOwnerOwnsOnWhenAServerThatKeepsItsDataIsBackInTime) {
   EXPECT_TRUE(owner.service->is_owner());
   EXPECT_EQ(owner.contender.releases(), 0U);
   EXPECT_EQ(waiter.contender.acquisitions(), 0U);
-  const auto released = now();
-  owner.service->stop();
-  ASSERT_TRUE(waiter.contender.wait_for_acquisitions(1, scaled(10s)));
-  EXPECT_LT(now() - released, scaled(500ms)) << "the waiter was not told";
+  const auto taken = ServedTime::taken_by([&] {
+    owner.service->stop();
+    ASSERT_TRUE(waiter.contender.wait_for_acquisitions(1, scaled(10s)));
+  });
+  EXPECT_LT(taken, scaled(500ms)) << "the waiter was not told";
   EXPECT_TRUE(support::grows(owner.contender.tokens().at(0), waiter.contender.tokens().at(0)));
 }
 
@@ -126,7 +128,7 @@ TEST_F(RedisOutage, ALossOfAllDataWhileTheServerIsDownIsSignalledAtTheNextRenewa
   server().start();
   const auto back = now();
 
-  EXPECT_TRUE(owner.contender.wait_for_releases(1, scaled(2'000ms + slack)));
+  EXPECT_TRUE(within(2'000ms + slack, [&] { return owner.contender.releases() == 1; }));
   EXPECT_EQ(owner.losses(LossReason::taken_over), 1U);
   EXPECT_TRUE(eventually(
       [&] { return owner.contender.acquisitions() + waiter.contender.acquisitions() == 2; }));
@@ -147,7 +149,7 @@ TEST_F(RedisOutage, ALossOfAllDataIsSignalledAtTheNextRenewalAndSomeoneOwnsAgain
   Console{server().location()}.ask({"FLUSHALL"});
   const auto begin = now();
 
-  EXPECT_TRUE(owner.contender.wait_for_releases(1, scaled(short_ttl + slack)));
+  EXPECT_TRUE(within(short_ttl + slack, [&] { return owner.contender.releases() == 1; }));
   EXPECT_EQ(owner.losses(LossReason::taken_over), 1U);
   EXPECT_TRUE(eventually([&] { return log_->contains("ownership lost"); })) << log_->text();
   EXPECT_TRUE(eventually(
@@ -334,17 +336,14 @@ TEST_F(RedisOutage, StopReturnsWithinItsBoundInABlackHole) {
   const auto bound = simba::worst_cases(ContentionPlan{short_contention()}).stop;
 
   proxy.black_hole();
-  auto begin = now();
-  owner.service->stop();
-  EXPECT_LT(now() - begin, bound + scaled(slack));
-  begin = now();
-  waiter.service->stop();
-  EXPECT_LT(now() - begin, bound + scaled(slack));
-  begin = now();
-  owner.service.reset();
-  waiter.service.reset();
-  one.reset();
-  EXPECT_LT(now() - begin, bound + scaled(slack));
+  EXPECT_LT(ServedTime::taken_by([&] { owner.service->stop(); }), bound + scaled(slack));
+  EXPECT_LT(ServedTime::taken_by([&] { waiter.service->stop(); }), bound + scaled(slack));
+  const auto taken = ServedTime::taken_by([&] {
+    owner.service.reset();
+    waiter.service.reset();
+    one.reset();
+  });
+  EXPECT_LT(taken, bound + scaled(slack));
 }
 
 }  // namespace

@@ -17,6 +17,7 @@
 #include <gtest/gtest.h>
 
 #include "process/zookeeper/client_peer.hpp"
+#include "simba/testkit/served_time.hpp"
 #include "support/location.hpp"
 #include "support/proxy/fault_proxy.hpp"
 
@@ -197,13 +198,13 @@ TEST_F(ZooKeeperClientInTrouble, CloseAnswersWhatIsUnderWay) {
   under_way.push_back(peer.exists(top, Watching::yes));
   under_way.push_back(peer.sync());
 
-  const auto begun = support::now();
+  const testkit::ServedTime time;
   peer.client->close();
-  EXPECT_LT(support::now() - begun, support::scaled(1s));
+  EXPECT_LT(time.now(), support::scaled(1s));
   for (auto& each : under_way) EXPECT_EQ(code_of(std::move(each)), Code::closing);
   EXPECT_EQ(code_of(peer.sync()), Code::closing);
   peer.connector->wait_until_closed();
-  EXPECT_LT(support::now() - begun, support::scaled(8s));
+  EXPECT_LT(time.now(), support::scaled(8s));
   EXPECT_THAT(peer.events(), ElementsAre("connected"));
 }
 
@@ -283,11 +284,11 @@ TEST(ZooKeeperClientWithoutAServer, LeavesALookUpBehindThatDoesNotEnd) {
   const std::weak_ptr<int> session = std::exchange(held, nullptr);
 
   ASSERT_TRUE(support::eventually([] { return looked_up.load(); }));
-  const auto begun = support::now();
+  const testkit::ServedTime time;
   client->close();
-  EXPECT_LT(support::now() - begun, support::scaled(1s));
+  EXPECT_LT(time.now(), support::scaled(1s));
   connector->wait_until_closed();
-  EXPECT_LT(support::now() - begun, support::scaled(8s));
+  EXPECT_LT(time.now(), support::scaled(8s));
   runtime->log->flush(10s);
   EXPECT_TRUE(support::eventually(
       [&] { return log->text().find("host name lookup") != std::string::npos; }));

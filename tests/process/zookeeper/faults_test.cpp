@@ -5,6 +5,7 @@
 
 #include "process/zookeeper/contenders.hpp"
 #include "simba/engine/contention_options.hpp"
+#include "simba/testkit/served_time.hpp"
 #include "support/ownership/grows.hpp"
 #include "support/safety.hpp"
 
@@ -16,6 +17,7 @@ using support::now;
 using support::scaled;
 using support::within;
 using support::ZooKeeperServer;
+using testkit::ServedTime;
 
 /// What is told at once is told within this time.
 constexpr auto promptly = 500ms;
@@ -70,7 +72,7 @@ TEST_F(ZooKeeperFaults, AnOwnerThatIsToStepDownDoesSoAtOnceAndOwnsAgainWithAGrea
 
   mine.proxy.cut();
   EXPECT_TRUE(within(promptly, [&] { return !owner.service->is_owner(); }));
-  EXPECT_TRUE(owner.contender.wait_for_releases(1, scaled(promptly)));
+  EXPECT_TRUE(within(promptly, [&] { return owner.contender.releases() == 1; }));
   EXPECT_EQ(owner.losses(LossReason::revoked), 1U);
   EXPECT_EQ(console_.children(node_of("m")), old) << "its session is over: the test is too slow";
   mine.proxy.mend();
@@ -115,7 +117,7 @@ TEST_F(ZooKeeperFaults, AnOwnerInABlackHoleStepsDownBeforeAnotherOwnsAndContends
   }));
   EXPECT_FALSE(both) << support::safety_violation << "two owners";
   EXPECT_GT(now() - begin, short_session / 2) << "the session has not had its time";
-  EXPECT_TRUE(owner.contender.wait_for_releases(1, scaled(promptly)));
+  EXPECT_TRUE(within(promptly, [&] { return owner.contender.releases() == 1; }));
   EXPECT_EQ(owner.losses(LossReason::expired), 1U);
   EXPECT_TRUE(support::grows(token, waiter.service->fencing_token()));
 
@@ -230,9 +232,7 @@ TEST_F(ZooKeeperFaults, AStopWhileCutOffIsBoundedAndItsNodeIsRemovedAfterwards) 
   const auto bound = simba::worst_cases(ContentionPlan{contention_of(options_of(1))}).stop;
 
   mine.proxy.cut();
-  const auto begin = now();
-  stops.service->stop();
-  EXPECT_LT(now() - begin, bound + promptly);
+  EXPECT_LT(ServedTime::taken_by([&] { stops.service->stop(); }), bound + scaled(promptly));
   EXPECT_EQ(stops.contender.releases(), 1U);
   EXPECT_EQ(nodes(), 1U);
 
@@ -251,15 +251,12 @@ TEST_F(ZooKeeperFaults, AStopInABlackHoleIsBoundedAndSoIsTheEndOfTheFactory) {
     ASSERT_TRUE(eventually([&] { return nodes() == 2; }));
     mine.proxy.black_hole();
     for (const auto* each : {&owner, &waiter}) {
-      const auto begin = now();
-      each->service->stop();
-      EXPECT_LT(now() - begin, bound + promptly);
+      EXPECT_LT(ServedTime::taken_by([&] { each->service->stop(); }), bound + scaled(promptly));
       EXPECT_EQ(each->contender.releases(), each->contender.acquisitions());
     }
   }
-  const auto begin = now();
-  mine.factory.reset();
-  EXPECT_LT(now() - begin, scaled(options_of(1).connection_timeout + 5s) + promptly);
+  EXPECT_LT(ServedTime::taken_by([&] { mine.factory.reset(); }),
+            scaled(options_of(1).connection_timeout + 5s + promptly));
   EXPECT_TRUE(within(session_end + 1s, [&] { return nodes() == 0; }));
 }
 
