@@ -5,8 +5,11 @@
 
 namespace simba {
 
-/// Remembers the process that created it, so that a forked child never acts on its parent's locks,
-/// threads or connections.
+/// Remembers the process that created it, so that what has one can tell a forked child, which must
+/// never act on its parent's locks, threads or connections. It refuses nothing itself: that is in
+/// lock.cpp, client_core.cpp, election.cpp and simba_locker.cpp, in lease_service_factory.cpp,
+/// lease_contention.cpp and open_while_attached.hpp, in abstract_mutex_retrieval_service.cpp and
+/// abstract_scheduler_impl.cpp. ARCHITECTURE.md ("After fork()") lists all of them.
 ///
 /// Threads: may be read from any thread. `in_child()` makes no system call.
 class ForkGuard {
