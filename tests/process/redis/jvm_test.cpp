@@ -518,9 +518,11 @@ TEST_F(RedisShares, EachOfOursAndOfTheJvmLibrarysIsWithinTwiceAndHalfItsFairShar
 
 // A release of theirs goes to one of ours first that came in the same second, so ours get more.
 TEST_F(RedisShares, WhereTheJvmLibrarysOutnumberOursNobodyGetsLessThanHalfItsFairShare) {
-  const Mix mix{2, 8, 20ms};  // many processes need longer to come back on a busy machine
-  const auto had = take_turns(mix);
-  EXPECT_GE(*std::min_element(had.begin(), had.end()), fair / 2) << shown(mix, had);
+  // Not shorter turns: many processes need a while to come back on a busy machine.
+  for (const Mix& mix : {Mix{2, 8, 20ms}, Mix{1, 9, 50ms}}) {
+    const auto had = take_turns(mix);
+    EXPECT_GE(*std::min_element(had.begin(), had.end()), fair / 2) << shown(mix, had);
+  }
 }
 
 }  // namespace
