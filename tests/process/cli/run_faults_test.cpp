@@ -368,8 +368,8 @@ TEST_F(CliRunMaxHold, TheMutexIsKeptPastItsLeaseWhileTheCommandTidiesUp) {
   const std::string diary = (folder.path() / "diary").string();
   CliProgram first{script("trap 'echo told; sleep 4; echo tidy >>" + diary +
                               "; exit 0' TERM; echo ready; while :; do sleep 0.01; done",
-                          with_short_lease({"--max-hold", a_moment}))};
-  ASSERT_TRUE(first.says("told"));
+                          {"--ttl", "2s", "--transition", "1s", "--max-hold", a_moment})};
+  ASSERT_TRUE(first.says("told")) << first.err();
   CliProgram second{script("echo next >>" + diary, with_short_lease())};
   EXPECT_EQ(second.wait(), 0) << second.err();
   EXPECT_EQ(first.wait(), 80) << first.err();
