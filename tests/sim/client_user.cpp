@@ -133,6 +133,7 @@ void ClientUser::end_client() {
   auto client = std::exchange(client_, nullptr);
   if (!client) return;
   if (waiting_) around_.network.count(Fault::client_ended);
+  if (blocked_) expect_end_of_wait("its client has ended");
   // A wait that blocks has a handle of its own.
   if (client.use_count() > 1) {
     timed(Rule::slow_stop, "Client::close()", around_.checker.stop_bound(),
@@ -141,9 +142,19 @@ void ClientUser::end_client() {
   timed(Rule::slow_stop, "~Client", around_.checker.stop_bound(), [&] { client.reset(); });
 }
 
+/// A thread that is blocked goes on at once; a coroutine is resumed when a callback thread is free.
+void ClientUser::expect_end_of_wait(const char* why) {
+  around_.host.spawn(unhurried, [this, wait = waits_, why] {
+    if (!blocked_ || waits_ != wait) return;
+    around_.checker.fail(Rule::late_return, fmt::format("{} still waits for m{}, though {}",
+                                                        party_.id, party_.mutex, why));
+  });
+}
+
 void ClientUser::cancel() {
   if (waiting_ && !give_up_.stop_requested()) around_.network.count(Fault::wait_cancelled);
   give_up_.request_stop();
+  if (blocked_) expect_end_of_wait("it was cancelled");
 }
 
 void ClientUser::loop() {
@@ -201,6 +212,7 @@ void ClientUser::disturb_later() {
 
 void ClientUser::wait_blocking(const LockOptions& options, nanoseconds bound) {
   const auto client = client_;
+  blocked_ = true;
   try {
     timed(Rule::late_return, "lock()", bound, [&] {
       if (world().chance(500)) {
@@ -213,6 +225,7 @@ void ClientUser::wait_blocking(const LockOptions& options, nanoseconds bound) {
   } catch (const Error& error) {
     refused(error);
   }
+  blocked_ = false;
 }
 
 void ClientUser::wait_suspended(const LockOptions& options) {

@@ -164,6 +164,7 @@ class ClientUser final : public User {
   void make();
   void end_client();
   void cancel();
+  void expect_end_of_wait(const char* why);
   void loop();
   void wait();
   void disturb_later();
@@ -186,6 +187,7 @@ class ClientUser final : public User {
   std::stop_source finished_;  // of a coroutine
   std::size_t waits_ = 0;
   bool waiting_ = false;
+  bool blocked_ = false;
   bool looping_ = false;
   bool wants_end_ = false;
 };
