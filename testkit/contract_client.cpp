@@ -185,7 +185,7 @@ void a_client_whose_id_another_uses_throws(Contract& contract) {
   EXPECT_EQ(first->loss(), Loss::duplicate_id);
   first.reset();
   EXPECT_EQ(kind_of_lock(*one, first), ErrorKind::duplicate_id);
-  EXPECT_TRUE(second->held());
+  EXPECT_TRUE(second && second->held());
 }
 
 }  // namespace

@@ -394,17 +394,18 @@ class Run {
   }
 
   void look_at_hold() {
-    if (overdue_ || ending_ || make_system_clock()->now() < hold_until_) return;
+    if (!hold_.limit || overdue_ || ending_) return;
+    if (make_system_clock()->now() < hold_until_) return;
+    const auto limit = *hold_.limit;
     overdue_ = true;
     child_.end(hold_.drain);
     auto object = described("max_hold");
-    object["max_hold_ms"] = hold_.limit->count();
+    object["max_hold_ms"] = limit.count();
     object["drain_ms"] = hold_.drain.count();
-    output_.note(
-        fmt::format("mutex \"{}\" held for {} (--max-hold); terminating CMD, which has {} "
-                    "to end; raise --max-hold if it needs longer",
-                    printable(contender_.mutex()), to_text(*hold_.limit), to_text(hold_.drain)),
-        object);
+    output_.note(fmt::format("mutex \"{}\" held for {} (--max-hold); terminating CMD, which has {} "
+                             "to end; raise --max-hold if it needs longer",
+                             printable(contender_.mutex()), to_text(limit), to_text(hold_.drain)),
+                 object);
   }
 
   /// One that is to end before it has begun does not run.

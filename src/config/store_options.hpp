@@ -24,7 +24,7 @@ class StoreOptions {
   const KeyTable& keys() const noexcept { return keys_; }
 
   /// False where the store has none.
-  virtual bool set_credentials(CredentialsSource /*source*/) { return false; }
+  virtual bool set_credentials(const CredentialsSource& /*source*/) { return false; }
 
   /// The store and where it is, without secrets.
   virtual std::string description() const = 0;

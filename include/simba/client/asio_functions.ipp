@@ -39,6 +39,7 @@ asio::execution_context* context_of(const Executor& executor) {
 template <class Executor, class Call>
 void post_from_outside(const Executor& executor, Call call) {
   [[maybe_unused]] const auto work = work_of(executor);  // destroyed last
+  // NOLINTNEXTLINE(performance-unnecessary-copy-initialization): see above
   const Executor copy = executor;
   asio::post(copy, std::move(call));
 }

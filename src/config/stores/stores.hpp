@@ -35,12 +35,12 @@ std::vector<Parameter> read_zookeeper_url(const Url& url);
 template <class Options, auto& store_of, auto& factory_of, auto& admin_of>
 class OptionsOf : public StoreOptions {
  public:
-  bool set_credentials(CredentialsSource source) override {
+  bool set_credentials(const CredentialsSource& source) override {
     if constexpr (requires { options_.credentials; }) {
-      options_.credentials = std::move(source);
+      options_.credentials = source;
       return true;
     } else {
-      return StoreOptions::set_credentials(std::move(source));
+      return StoreOptions::set_credentials(source);
     }
   }
   ContentionPlan plan() const override { return ContentionPlan{common(options_).contention}; }

@@ -2,8 +2,8 @@
 
 #include <chrono>
 #include <exception>
+#include <memory>
 #include <mutex>
-#include <optional>
 #include <utility>
 #include <vector>
 
@@ -57,7 +57,7 @@ struct CredentialsCalls::Shared {
       }
       waiting.clear();
       if (asked.empty() && !result.failed) {
-        kept.emplace(Kept{result.get, BootClock::now() + longest_keep});
+        kept = std::make_unique<Kept>(Kept{result.get, BootClock::now() + longest_keep});
       }
     }
     for (const auto& handler : asked) (*handler)(result.get);
@@ -74,7 +74,7 @@ struct CredentialsCalls::Shared {
   // guarded by mutex
   bool calling = false;
   std::vector<std::weak_ptr<const Handler>> waiting{};
-  std::optional<Kept> kept{};
+  std::unique_ptr<Kept> kept{};
 };
 
 CredentialsCalls::CredentialsCalls(CredentialsSource source, std::shared_ptr<Logger> log)
@@ -86,7 +86,7 @@ CredentialsCalls::~CredentialsCalls() { thread_.wait(patience_at_end); }
 
 std::shared_ptr<const CredentialsCalls::Handler> CredentialsCalls::ask(Handler handler) {
   auto asked = std::make_shared<const Handler>(std::move(handler));
-  std::optional<Shared::Kept> kept;
+  std::unique_ptr<Shared::Kept> kept;
   {
     const std::lock_guard lock{shared_->mutex};
     kept.swap(shared_->kept);

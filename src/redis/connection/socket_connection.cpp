@@ -136,7 +136,7 @@ class SocketConnection final : public Connection {
   std::shared_ptr<const ConnectionSettings> settings_;  // changed once: with the credentials
   Events events_;
   std::shared_ptr<const CredentialsCalls::Handler> asked_;  // waits for them
-  std::optional<Handshake> handshake_;                      // empty: there are no credentials yet
+  std::unique_ptr<Handshake> handshake_;                    // empty: there are no credentials yet
   RespReader reader_;
   std::array<char, 16U << 10U> buffer_{};
   std::vector<Reply> collected_;  // of the oldest request
@@ -268,7 +268,7 @@ void SocketConnection::on_credentials(const CredentialsSource& result) {
 }
 
 void SocketConnection::find_way() {
-  handshake_.emplace(*settings_, where_);
+  handshake_ = std::make_unique<Handshake>(*settings_, where_);
   opener_ = std::make_shared<ConnectionOpener>(
       loop_, endpoint_, settings_, deadline_, [self = self()](const auto& opened) {
         if (const auto* error = std::get_if<Error>(&opened)) {
