@@ -5,6 +5,8 @@
 #include <cerrno>
 #include <cstdint>
 #include <fcntl.h>
+#include <fstream>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <sys/stat.h>
