@@ -47,6 +47,9 @@ installed() {
   [ "$(dpkg-query -W -f='${db:Status-Status}' "$1" 2>/dev/null)" = installed ]
 }
 
+# Not "apt-cache show", which also succeeds for what the release only mentions.
+has_candidate() { LC_ALL=C apt-cache policy "$1" 2>/dev/null | grep 'Candidate: [^(]' >/dev/null; }
+
 # Fills "missing". A name that the package lists do not have yet is left to the second look.
 find_missing() {
   local entry name names
@@ -55,7 +58,7 @@ find_missing() {
     IFS='|' read -ra names <<<"$entry"
     for name in "${names[@]}"; do
       ! installed "$name" || continue 2
-      [ ${#names[@]} -eq 1 ] || apt-cache show "$name" >/dev/null 2>&1 || continue
+      [ ${#names[@]} -eq 1 ] || has_candidate "$name" || continue
       break
     done
     missing+=("$name")
