@@ -252,9 +252,9 @@ TEST_P(SqlFaults, AWaiterOwnsWhatARestoredTableHasFreeWithASmallerVersion) {
   service->start();
   ASSERT_TRUE(eventually([&] { return service->after_owner().owner_id() == "another"; }));
 
-  run("DELETE FROM simba_mutex WHERE mutex = 'restored'");
-  run("INSERT INTO simba_mutex (mutex,acquired_at,ttl_at,transition_at,owner_id,version) VALUES "
-      "('restored',0,0,0,'',7)");
+  // In one statement: between two the waiter would add a row of its own.
+  run("UPDATE simba_mutex SET ttl_at = 0, transition_at = 0, owner_id = '', version = 7 "
+      "WHERE mutex = 'restored'");
   const auto restored = now();
   constexpr auto longest_poll_interval = 1s;  // of the defaults of the products
   EXPECT_TRUE(within(longest_poll_interval + 1s, [&] { return service->is_owner(); }));

@@ -102,13 +102,16 @@ class Contender:
         words = ("EVAL", NAMES + script, 1, self.declared, self.id, self.lease)
         try:
             return self.redis.execute_command(*words)
-        except redis.ResponseError as error:  # "ASK <slot> <host>:<port>", or MOVED: of a cluster
-            referral = str(error).split()
-            if len(referral) != 3 or referral[0] not in ("ASK", "MOVED"):
+        except redis.ResponseError as error:
+            # Of a cluster: "ASK <slot> <host>:<port>", or MOVED. Newer versions of redis-py have
+            # classes for them, and leave the first word out.
+            asked, moved = (type(error).__name__ == name or str(error).startswith(word)
+                            for name, word in (("AskError", "ASK "), ("MovedError", "MOVED ")))
+            if not asked and not moved:
                 raise
-        host, port = referral[2].rsplit(":", 1)
+            host, port = str(error).split()[-1].rsplit(":", 1)
         with self.connect(host, int(port)) as other:
-            if referral[0] == "ASK":
+            if asked:
                 other.execute_command("ASKING")
             return other.execute_command(*words)
 
