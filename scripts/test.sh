@@ -3,8 +3,10 @@
 # A test that then passes has failed for lack of time on a busy machine, and is only named at the
 # end: "failed once, passed alone". More than two of these fail the run all the same; of a suite,
 # each of its tests counts.
-# A test that prints SAFETY-VIOLATION has seen a broken rule of safety (two owners, a token that
-# does not grow, a lost update, a callback after stop). It gets no second chance.
+# A test that fails and prints SAFETY-VIOLATION has seen a broken rule of safety (two owners, a token
+# that does not grow, a lost update, a callback after stop). It gets no second chance, nor does one
+# that prints the report of a sanitizer or dies by a signal: no lack of time explains these. They
+# are named at the end with their reason.
 # The last line is always "N passed, N failed"; skipped tests count as passed, as for ctest. What ctest
 # counts may be a suite; how many tests of GoogleTest were run altogether is said above it.
 set -uo pipefail
@@ -63,19 +65,31 @@ folder=$(sed -n 's/^Test project //p' "$work/log" | head -n 1)
 cases=$(sed -En 's/^\[=+\] ([0-9]+) tests? from .* ran\. .*$/\1/p' \
   "${folder:-.}/Testing/Temporary/LastTest.log" 2>/dev/null | paste -sd+)
 
-# Lines "   7 - Suite.Name (Failed)", and the numbers of those whose output has the word.
+# Lines "   7 - Suite.Name (Failed)".
 mapfile -t failed < <(
   sed -En '/^The following tests FAILED:/,$ s/^[[:space:]]+[0-9]+ - (.*) \([^()]*\)[^()]*$/\1/p' "$work/log"
 )
-mapfile -t unsafe < <(
+
+# reasons <log>: of each that failed and gets no second chance why, and its name.
+reasons() {
   awk -v word="$safety" '
     /^ *[0-9]+\/[0-9]+ Test +#[0-9]+: / { sub(/^[^#]*#/, ""); number = $0 + 0 }
-    index($0, word) { found[number] = 1 }
+    index($0, word) { why[number] = word }
+    /(Address|Leak|Memory|Thread|UndefinedBehavior)Sanitizer: |:[0-9]+: runtime error: / {
+      if (!(number in why)) why[number] = "report of a sanitizer"
+    }
     /^The following tests FAILED:/ { listed = 1 }
-    listed && ($1 + 0 in found) && $2 == "-" {
-      sub(/^[[:space:]]*[0-9]+ - /, ""); sub(/ \([^()]*\)[^()]*$/, ""); print
-    }' "$work/log"
-)
+    listed && $2 == "-" && match($0, / \([^()]*\)[^()]*$/) {
+      number = $1 + 0
+      status = substr($0, RSTART + 2)
+      sub(/\).*/, "", status)
+      name = substr($0, 1, RSTART - 1)
+      sub(/^[[:space:]]*[0-9]+ - /, "", name)
+      if (!(number in why) && status !~ /^(Failed|Timeout|Not Run|BAD_COMMAND)$/) why[number] = status
+      if (number in why) print why[number] ": " name
+    }' "$1"
+}
+mapfile -t hopeless < <(reasons "$work/log")
 
 # How many tests of GoogleTest failed in each entry that did, before its name.
 mapfile -t several < <(
@@ -96,9 +110,9 @@ tests_failed_in() {
   echo 1
 }
 
-is_unsafe() {
-  local name
-  for name in "${unsafe[@]}"; do [ "$name" != "$1" ] || return 0; done
+is_hopeless() {
+  local line
+  for line in "${hopeless[@]}"; do [ "${line#*: }" != "$1" ] || return 0; done
   return 1
 }
 
@@ -106,19 +120,20 @@ flaky=()
 flaky_tests=0
 if [ ${#failed[@]} -le $most_again ]; then
   for name in "${failed[@]}"; do
-    is_unsafe "$name" && continue
+    is_hopeless "$name" && continue
     echo "== once more, alone: $name"
     pattern=$(sed 's/[][\\.^$*+?|()]/\\&/g' <<<"$name")
     if run_ctest "$work/again" '^[0-9]+% tests passed, ' "$@" --parallel 1 -R "^$pattern\$"; then
       flaky+=("$name")
       flaky_tests=$((flaky_tests + $(tests_failed_in "$name")))
+    else
+      mapfile -t -O ${#hopeless[@]} hopeless < <(reasons "$work/again")
     fi
-    ! grep -qF "$safety" "$work/again" || unsafe+=("$name")
   done
 fi
 
 echo
-[ ${#unsafe[@]} -eq 0 ] || printf '%s: %s\n' "$safety" "${unsafe[@]}"
+[ ${#hopeless[@]} -eq 0 ] || printf '%s\n' "${hopeless[@]}"
 [ ${#flaky[@]} -eq 0 ] || printf 'failed once, passed alone: %s\n' "${flaky[@]}"
 if [ $flaky_tests -gt $most_flaky ]; then
   echo "test: $flaky_tests tests failed once; more than $most_flaky are too many"

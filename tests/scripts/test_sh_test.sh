@@ -97,6 +97,58 @@ ARuleThatBreaksInTheSecondRunIsNamed() {
   ends_with '0 passed, 1 failed'
 }
 
+ASanitizersReportHasNoSecondChance() {
+  local report reports=(
+    '==7==ERROR: AddressSanitizer: heap-use-after-free on address 0x1'
+    'WARNING: ThreadSanitizer: data race (pid=7)'
+    '==7==ERROR: LeakSanitizer: detected memory leaks'
+    'store.cpp:12:7: runtime error: signed integer overflow'
+    'SUMMARY: UndefinedBehaviorSanitizer: undefined-behavior store.cpp:12:7'
+  )
+  for report in "${reports[@]}"; do add "Bad$scripts" "echo '$report'; [ \"\$run\" -gt 1 ]"; done
+  add Slow 'echo "std::runtime_error: no sanitizer"; [ "$run" -gt 1 ]'
+  run
+  code_is 1
+  for i in 1 2 3 4 5; do
+    runs_are $i 1
+    says "report of a sanitizer: Bad$((i - 1))"
+  done
+  says 'failed once, passed alone: Slow'
+  ends_with '1 passed, 5 failed'
+}
+
+ADeathByASignalHasNoSecondChance() {
+  local signal
+  for signal in SEGV ABRT BUS ILL FPE KILL TERM; do
+    add "Dies by $signal" "[ \"\$run\" -gt 1 ] || kill -$signal \$\$"
+  done
+  run
+  code_is 1
+  for i in 1 2 3 4 5 6 7; do runs_are $i 1; done
+  says 'SEGFAULT: Dies by SEGV'
+  says 'Subprocess aborted: Dies by ABRT'
+  says 'Subprocess killed: Dies by KILL'
+  ends_with '0 passed, 7 failed'
+}
+
+ASignalThatKillsItInTheSecondRunIsNamed() {
+  add Bad '[ "$run" -eq 1 ] || kill -SEGV $$; exit 1'
+  run
+  code_is 1
+  runs_are 1 2
+  says 'SEGFAULT: Bad'
+  ends_with '0 passed, 1 failed'
+}
+
+OneThatTakesTooLongHasASecondChance() {
+  add Slow '[ "$run" -gt 1 ] || exec sleep 600'
+  echo 'set_tests_properties(Slow PROPERTIES TIMEOUT 1)' >>"$project/CTestTestfile.cmake"
+  run
+  code_is 0
+  says 'failed once, passed alone: Slow'
+  ends_with '1 passed, 0 failed'
+}
+
 MoreThanTwoThatFailOnceFail() {
   add Good 'exit 0'
   local i
