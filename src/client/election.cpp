@@ -177,6 +177,7 @@ class Election::Impl final : public MutexContender, public std::enable_shared_fr
   /// Waits for an on_deposed of which the service does not know, up to `deadline`, or calls it. As
   /// the service waits for its own: not for the one that this is called in.
   void finish(LocalTime deadline) {
+    const bool serves = executor_->running_in_this_thread();  // without a lock: it is the user's
     std::unique_lock lock{mutex_of_life_};
     if (catches_up_in_ == std::this_thread::get_id()) return;
     if (elected_in_ == std::this_thread::get_id()) {
@@ -187,8 +188,7 @@ class Election::Impl final : public MutexContender, public std::enable_shared_fr
     if (done()) return;
     // Nobody else calls it if this is a thread of the executor, or if that has stopped.
     const LocalTime now = runtime_->clock->now();
-    const LocalTime begun_by =
-        executor_->running_in_this_thread() ? now : std::min(now + DelayMonitor::limit, deadline);
+    const LocalTime begun_by = serves ? now : std::min(now + DelayMonitor::limit, deadline);
     runtime_->waiter->wait_until(lock, caught_up_, begun_by,
                                  [&] { return done() || catches_up_in_ != std::thread::id{}; });
     if (owes_on_deposed_ && elected_in_ == std::thread::id{}) {

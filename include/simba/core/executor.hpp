@@ -31,7 +31,8 @@ class Executor {
   virtual void execute(std::function<void()> task) = 0;
 
   /// True if the calling thread is one on which this executor runs tasks. A call that waits for
-  /// tasks of this executor then runs them itself instead of deadlocking.
+  /// tasks of this executor then runs them itself instead of deadlocking. It is asked with no lock
+  /// of Simba's held.
   virtual bool running_in_this_thread() const noexcept = 0;
 };
 

@@ -186,9 +186,9 @@ void OwnerDispatcher::run_one(std::unique_lock<std::mutex>& lock) {
 }
 
 bool OwnerDispatcher::quiesce(LocalTime deadline) {
+  bool helps = serves_this_thread();  // asks the executor, which may be the user's, without a lock
   std::unique_lock lock{mutex_};
   const bool nested = runner_ == std::this_thread::get_id();
-  bool helps = nested || executor_->running_in_this_thread();
   const auto may_run = [&] { return nested || runner_ == std::thread::id{}; };
   const auto done = [&] { return queue_.empty() && may_run(); };
   const auto can_help = [&] { return helps && holds_ == 0 && !queue_.empty() && may_run(); };

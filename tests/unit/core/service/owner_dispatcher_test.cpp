@@ -182,6 +182,27 @@ TEST_F(OwnerDispatcherTest, QuiesceRunsWhatAnExecutorDoesNotBeginWithinASecond) 
   EXPECT_EQ(order_, "123");
 }
 
+TEST_F(OwnerDispatcherTest, AsksAnExecutorOfTheUserWithNoLockHeld) {
+  class Asking : public Executor {
+   public:
+    void execute(std::function<void()> /*task*/) override {}
+    bool running_in_this_thread() const noexcept override {
+      state = std::async(std::launch::async, [this] { static_cast<void>(asked->state()); });
+      answered = state.wait_for(10s) == std::future_status::ready;
+      return false;
+    }
+    std::shared_ptr<OwnerDispatcher> asked;
+    mutable std::future<void> state;
+    mutable bool answered = false;
+  };
+  const auto asking = std::make_shared<Asking>();
+  asking->asked = std::make_shared<OwnerDispatcher>(retriever_, asking, runtime_.runtime());
+  EXPECT_TRUE(asking->asked->quiesce(runtime_.now()));
+  EXPECT_TRUE(asking->answered);
+  asking->state.get();
+  asking->asked.reset();
+}
+
 TEST_F(OwnerDispatcherTest, EntersNoExecutorOfTheUserWhenAllHasRunOrTheServiceIsGone) {
   const auto given = std::make_shared<StoppedExecutor>();
   auto gone = std::make_unique<testkit::RecordingRetriever>("m");
