@@ -205,8 +205,11 @@ bool OwnerDispatcher::quiesce(LocalTime deadline) {
     const bool ready =
         runtime_->waiter->wait_until(lock, idle_, until, [&] { return done() || can_help(); });
     if (ready) continue;
-    if (until == deadline) return false;
-    if (holds_ == 0 && runner_ == std::thread::id{}) helps = take_over(lock);
+    if (may_take_over && holds_ == 0 && runner_ == std::thread::id{}) {
+      helps = take_over(lock);
+    } else if (until == deadline) {
+      return false;
+    }
   }
 }
 

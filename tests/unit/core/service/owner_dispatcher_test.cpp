@@ -182,6 +182,31 @@ TEST_F(OwnerDispatcherTest, QuiesceRunsWhatAnExecutorDoesNotBeginWithinASecond) 
   EXPECT_EQ(order_, "123");
 }
 
+TEST_F(OwnerDispatcherTest, QuiesceRunsWhatHasNotBegunAtItsDeadlineAtTheLatest) {
+  const auto dispatcher = std::make_shared<OwnerDispatcher>(
+      retriever_, std::make_shared<StoppedExecutor>(), runtime_.runtime());
+  dispatcher->post([&] {
+    order_ += "1";
+    dispatcher->post([&] { order_ += "2"; });
+  });
+  dispatcher->deliver();
+  const LocalTime deadline = runtime_.now() + 10ms;
+  EXPECT_TRUE(dispatcher->quiesce(deadline));
+  EXPECT_EQ(order_, "12");
+  EXPECT_EQ(runtime_.now(), deadline);
+  EXPECT_TRUE(runtime_.log().contains("callbacks of mutex [m] have not started"));
+}
+
+TEST_F(OwnerDispatcherTest, QuiesceRunsNothingThatIsHeldEvenAtItsDeadline) {
+  const auto dispatcher = std::make_shared<OwnerDispatcher>(
+      retriever_, std::make_shared<StoppedExecutor>(), runtime_.runtime());
+  dispatcher->hold();
+  dispatcher->post([&] { order_ += "1"; });
+  EXPECT_FALSE(dispatcher->quiesce(runtime_.now() + 10ms));
+  EXPECT_EQ(order_, "");
+  dispatcher->discard();
+}
+
 TEST_F(OwnerDispatcherTest, AsksAnExecutorOfTheUserWithNoLockHeld) {
   class Asking : public Executor {
    public:
@@ -288,11 +313,14 @@ TEST(OwnerDispatcherThreads, QuiesceRunsTheQueueWhileAllThreadsAreBlocked) {
   blocked.get_future().wait();
   testkit::RecordingRetriever retriever{"m"};
   const auto dispatcher = std::make_shared<OwnerDispatcher>(retriever, nullptr, runtime);
-  std::thread::id ran_on;
-  dispatcher->post([&] { ran_on = std::this_thread::get_id(); });
-  dispatcher->deliver();
-  EXPECT_TRUE(dispatcher->quiesce(never));
-  EXPECT_EQ(ran_on, std::this_thread::get_id());
+  // The second is shorter than the time that the threads are given.
+  for (const std::chrono::milliseconds limit : {60'000ms, 1ms}) {
+    std::thread::id ran_on;
+    dispatcher->post([&] { ran_on = std::this_thread::get_id(); });
+    dispatcher->deliver();
+    EXPECT_TRUE(dispatcher->quiesce(runtime->clock->now() + limit));
+    EXPECT_EQ(ran_on, std::this_thread::get_id());
+  }
   go_on.set_value();
 }
 
