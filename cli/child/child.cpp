@@ -365,8 +365,9 @@ void Child::end(std::chrono::milliseconds kill_after, Sender sender) noexcept {
 
 void Child::expect_end(std::chrono::nanoseconds kill_after) noexcept {
   constexpr std::chrono::nanoseconds most = std::chrono::seconds{3};
-  overdue_at_ = std::min(overdue_at_,
-                         make_system_clock()->now() + kill_after + std::min(kill_after / 3, most));
+  const LocalTime due_from = std::min(make_system_clock()->now(),
+                                      LocalTime{LocalTime::duration{shared_->lease_end.load()}});
+  overdue_at_ = std::min(overdue_at_, due_from + kill_after + std::min(kill_after / 3, most));
 }
 
 void Child::order(const Order& order) const noexcept {

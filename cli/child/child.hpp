@@ -52,7 +52,7 @@ struct Program {
 /// in a process at a time, besides a release hook that is waited for.
 class Child {
  public:
-  /// Begins to start it. `kill_after`: from TERM to KILL when the lease is over. It does not begin
+  /// Begins to start it. `kill_after`: from the end of the lease to KILL. It does not begin
   /// to run when the lease is over, or after `end()`. `release_hook`: what runs only after all of
   /// this one is gone, even if we are.
   Child(const Program& program, LocalTime lease_end, std::chrono::nanoseconds kill_after,
@@ -101,8 +101,9 @@ class Child {
   /// To the whole group.
   void signal(int number, Sender sender = Sender::anyone) noexcept;
 
-  /// TERM to the group now, KILL after `kill_after`. Call `next()` every few milliseconds from then
-  /// on: it notices when the guardian does not do so.
+  /// TERM to the group now, KILL after `kill_after`, counted from the end of the lease where that
+  /// is over. Call `next()` every few milliseconds from then on: it notices when the guardian does
+  /// not do so.
   void end(std::chrono::milliseconds kill_after, Sender sender = Sender::anyone) noexcept;
 
   /// -1 until it is known.

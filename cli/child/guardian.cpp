@@ -406,7 +406,9 @@ void Guardian::look_at_clock() noexcept {
 void Guardian::end(Nanoseconds kill_after, Term term) noexcept {
   if (starting_) look_at_start();
   cancelled_ = cancelled_ || starting_;
-  const Nanoseconds kill_at = later(now(), cancelled_ ? 0 : kill_after);
+  // However late we have noticed that the lease is over, KILL comes when it is due.
+  const Nanoseconds due_from = std::min(now(), lease_end());
+  const Nanoseconds kill_at = later(due_from, cancelled_ ? 0 : kill_after);
   if (kill_at < kill_at_) kill_at_ = kill_at;
   if (cancelled_) signal_group(SIGKILL);
   if (ending_) return;

@@ -15,7 +15,8 @@ namespace simba::cli {
 struct Order {
   enum class Kind : std::int32_t {
     signal,  ///< send signal `value` to the group
-    end,     ///< TERM to the group now, KILL after `value` ms unless all of it is gone
+    end,     ///< TERM to the group now, KILL after `value` ms unless all of it is gone. These
+             ///< count from the end of the lease where that is over
     begin,   ///< run a release hook; `value` is 1 where the mutex is lost already
   };
   Kind kind = Kind::signal;
@@ -63,7 +64,7 @@ struct GuardianPlan {
   const int* passed_on = nullptr;  ///< those that CMD gets besides 0, 1 and 2, sorted
   std::size_t passed_on_count = 0;
   const Shared* shared = nullptr;
-  std::chrono::nanoseconds kill_after{};  ///< from TERM to KILL when the lease or simba is gone
+  std::chrono::nanoseconds kill_after{};  ///< from the end of the lease, or of simba, to KILL
   char* const* argv = nullptr;
   char* const* envp = nullptr;
   int input = -1;             ///< the standard input of CMD; -1: that of simba
@@ -77,7 +78,8 @@ struct GuardianPlan {
 
 /// Starts CMD in a process group of its own and sees to it that the group does not outlive the
 /// lock: it is ended when the lease in `shared` is over, when the other end of the channel is
-/// closed (simba is gone, however that happened), and when an order says so. First TERM, then KILL.
+/// closed (simba is gone, however that happened), and when an order says so. First TERM, then KILL,
+/// which is due at a fixed time after the end of the lease, however late the guardian notices it.
 /// CMD is killed by the kernel when the guardian itself is gone. What CMD leaves behind in its
 /// group gets a second to end by itself. A CMD whose execution takes until then, as from a file
 /// system that hangs, is killed and never runs.

@@ -71,9 +71,11 @@ SupervisedEnd supervise(Child& child, const Supervision& supervision) {
   const std::stop_callback wake{supervision.stop, [&] { wake_up.raise(); }};
   SupervisedEnd end;
   for (bool stopping = false, expired = false;;) {
+    const LocalTime lease_end = supervision.lease_end();
+    child.extend(lease_end);
     const LocalTime now = make_system_clock()->now();
     // The guardian does so by itself, unless it was stopped.
-    if (!expired && now >= supervision.lease_end()) {
+    if (!expired && now >= lease_end) {
       expired = stopping = true;
       child.end(supervision.kill_after);
     }
@@ -84,8 +86,6 @@ SupervisedEnd supervise(Child& child, const Supervision& supervision) {
     }
     if (has_ended(child, supervision.kill_after, end)) return end;
     stopping = stopping || end.wants_terminal;
-    const LocalTime lease_end = supervision.lease_end();
-    child.extend(lease_end);
     std::array<pollfd, 2> files{{{child.file(), POLLIN, 0}, {wake_up.descriptor(), POLLIN, 0}}};
     const auto pause =
         stopping ? look_at_end : until_next_look(std::min(lease_end, supervision.deadline));

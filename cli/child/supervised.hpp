@@ -13,7 +13,7 @@ namespace simba::cli {
 /// How a program is looked after.
 struct Supervision {
   std::function<LocalTime()> lease_end{};              ///< until when it may run; may grow
-  std::chrono::milliseconds kill_after{};              ///< from TERM to KILL when that is over
+  std::chrono::milliseconds kill_after{};              ///< from the end of that to KILL
   std::stop_token stop{};                              ///< ends it
   LocalTime deadline = never;                          ///< ends it, too
   std::function<std::chrono::milliseconds()> grace{};  ///< from TERM to KILL at either of them
