@@ -32,6 +32,11 @@ struct CliElect : support::CliTest {
         [&] { return support::content_of(diary).find(text) != std::string::npos; });
   }
 
+  /// Whether it has been late with a renewal: then another may lead while its hook runs.
+  static bool was_lost(const CliProgram& program) {
+    return program.out().find("lost: mutex") != std::string::npos;
+  }
+
   /// What a hook does to write to the diary.
   std::string write(const std::string& text) const {
     return "echo " + text + " >>" + diary.string();
@@ -146,8 +151,8 @@ TEST_F(CliElect, TheLastHookMayTakeLongerThanTheLeaseAndNobodyLeadsMeanwhile) {
   EXPECT_EQ(first.wait(), 0) << first.err();
   ASSERT_TRUE(has_written("started"));
   EXPECT_EQ(support::content_of(diary), "stopped\nstarted\n")
-      << support::safety_violation << "the next one led before the last hook ended; "
-      << first.err();
+      << (HasFailure() ? "" : support::safety_violation)
+      << "the next one led before the last hook ended; " << first.err();
 }
 
 TEST_F(CliElect, WhenTheLastHookFailsTheMutexIsNotGivenBack) {
@@ -203,7 +208,9 @@ TEST_F(CliElect, StepsDownWhenItsFirstHookFailsSoThatAnotherCanLead) {
   std::ofstream{folder.path() / "go"} << "";
   EXPECT_TRUE(second.says("leading"));
   EXPECT_TRUE(has_written("started"));
-  EXPECT_EQ(support::content_of(diary), "cleared\nstarted\n");
+  EXPECT_EQ(support::content_of(diary), "cleared\nstarted\n")
+      << (was_lost(first) ? "" : support::safety_violation)
+      << "the next one led before the last hook ended";
   EXPECT_THAT(first.err(), HasSubstr("simba: stepping down; contending again in 16 s"));
   first.signal(SIGTERM);
   EXPECT_EQ(first.wait(), 0) << first.err();
@@ -226,7 +233,8 @@ TEST_F(CliElect, StepsDownWhenItHasLedForLongEnoughSoThatAnotherCanLead) {
   CliProgram second{candidate("second")};
   ASSERT_TRUE(has_written("acquired second"));
   EXPECT_THAT(support::content_of(diary),
-              testing::MatchesRegex("acquired first 1\nreleased first 1\nacquired second [2-9]\n"));
+              testing::MatchesRegex("acquired first 1\nreleased first 1\nacquired second [2-9]\n"))
+      << (was_lost(first) ? "" : support::safety_violation) << "two leaders, or the same token";
   EXPECT_THAT(first.err(), HasSubstr("simba: led for "));
   EXPECT_THAT(first.err(), HasSubstr("(--max-hold); stepping down; contending again in 16 s"));
   first.signal(SIGTERM);
@@ -294,7 +302,9 @@ TEST_F(CliElect, KilledTheFirstHookHasEndedWhenTheLastOneBegins) {
   ASSERT_GT(program.number("hook"), 0);
   program.signal(SIGKILL);
   EXPECT_TRUE(has_written("r"));
-  EXPECT_EQ(support::content_of(diary), "after\n");
+  EXPECT_EQ(support::content_of(diary), "after\n")
+      << (support::content_of(diary) == "early\n" ? support::safety_violation : "")
+      << "the last hook beside the first";
 }
 
 TEST_F(CliElect, KilledWhileTheLastHookRunsItRunsOn) {
