@@ -199,6 +199,15 @@ class CliProgram {
   std::optional<int> code_;
 };
 
+/// The command as a user to whom the permissions of files apply. To root they do not.
+inline CliProgram as_ordinary_user(std::vector<std::string> command) {
+  if (::geteuid() != 0) return CliProgram{command};
+  const std::string rights = "-dac_override,-dac_read_search";
+  command.insert(command.begin(),
+                 {"--bounding-set=" + rights, "--inh-caps=" + rights, SIMBA_TEST_COMMAND});
+  return CliProgram{CliProgram::Any::program, "setpriv", command};
+}
+
 /// A pipe for the standard output of a command: once full, it takes nothing until it is read.
 class OutputPipe {
  public:
