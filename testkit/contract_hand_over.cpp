@@ -113,7 +113,7 @@ void a_release_slower_than_the_lease_is_not_overtaken(Contract& contract) {
   waiter.start();
   ASSERT_TRUE(waiter.sees(owner));
   owner.stop();
-  EXPECT_FALSE(overtaken);
+  EXPECT_FALSE(overtaken) << (owner.losses() == 0 ? safety_violation : "") << "two owners";
   ASSERT_TRUE(waiter.has_acquired());
   EXPECT_LE(owner.released_at(), waiter.acquired_at())
       << (owner.losses() == 0 ? safety_violation : "") << "on_released had not returned";

@@ -14,6 +14,9 @@ namespace {
 
 using std::chrono::milliseconds;
 
+/// What begins a message of another holder: one of two where `first` holds it, too.
+const char* if_held(const SimbaLocker& first) { return first.is_held() ? safety_violation : ""; }
+
 void acquire_with_a_timeout_throws_while_held_and_leaves_nothing(Contract& contract) {
   const std::string mutex = contract.fresh_name();
   const auto one = contract.factory();
@@ -23,7 +26,7 @@ void acquire_with_a_timeout_throws_while_held_and_leaves_nothing(Contract& contr
   SimbaLocker impatient{mutex, *another};
   try {
     impatient.acquire(milliseconds{50});
-    ADD_FAILURE() << "acquired a lock that is held";
+    ADD_FAILURE() << if_held(holder) << "acquired a lock that is held";
   } catch (const TimeoutError& error) {
     const std::string message = error.what();
     EXPECT_NE(message.find(mutex), std::string::npos) << message;
@@ -52,7 +55,7 @@ void try_acquire_asks_once(Contract& contract) {
   SimbaLocker second{mutex, *another};
   EXPECT_TRUE(first.try_acquire());
   EXPECT_TRUE(first.is_held());
-  EXPECT_FALSE(second.try_acquire());
+  EXPECT_FALSE(second.try_acquire()) << if_held(first) << "held twice";
   EXPECT_FALSE(second.is_held());
   first.close();
   EXPECT_TRUE(second.try_acquire());
@@ -70,11 +73,11 @@ void a_locker_works_with_the_locks_of_the_standard_library(Contract& contract) {
     const std::unique_lock lock{first};
     EXPECT_TRUE(first.is_held());
     const std::unique_lock refused{second, std::try_to_lock};
-    EXPECT_FALSE(refused.owns_lock());
+    EXPECT_FALSE(refused.owns_lock()) << if_held(first) << "held twice";
     const std::unique_lock late{second, milliseconds{20}};
-    EXPECT_FALSE(late.owns_lock());
+    EXPECT_FALSE(late.owns_lock()) << if_held(first) << "held twice";
     const std::unique_lock later{second, std::chrono::steady_clock::now() + milliseconds{20}};
-    EXPECT_FALSE(later.owns_lock());
+    EXPECT_FALSE(later.owns_lock()) << if_held(first) << "held twice";
   }
   {
     const std::scoped_lock both{second, elsewhere};

@@ -48,7 +48,7 @@ void a_released_mutex_is_free_for_anyone(Contract& contract) {
   first.stop();
   second.start();
   ASSERT_TRUE(second.has_acquired());
-  EXPECT_FALSE(first.service().is_owner());
+  EXPECT_FALSE(first.service().is_owner()) << safety_violation << "after stop()";
 }
 
 void a_service_started_again_acquires_again_with_a_greater_token(Contract& contract) {

@@ -12,6 +12,7 @@
 #include "process/zookeeper/contenders.hpp"
 #include "simba/testkit/recording_retriever.hpp"
 #include "support/ownership/grows.hpp"
+#include "support/safety.hpp"
 
 namespace simba::zookeeper::test {
 namespace {
@@ -134,7 +135,8 @@ TEST_F(ZooKeeperQueue, AWaiterThatStopsLeavesNoNodeAndTheOneBehindItWaitsOn) {
   wait_for_line(2);
   EXPECT_THAT(line(), ElementsAre(owner.service->contender_id(), last.service->contender_id()));
   // Who took the end of the one before it for its turn would own by then.
-  EXPECT_FALSE(within(500ms, [&] { return last.contender.acquisitions() > 0; }));
+  EXPECT_FALSE(within(500ms, [&] { return last.contender.acquisitions() > 0; }))
+      << (owner.service->is_owner() ? support::safety_violation : "") << "two owners";
   EXPECT_EQ(middle.contender.acquisitions() + middle.contender.releases(), 0U);
 
   owner.service->stop();
@@ -219,7 +221,8 @@ TEST_F(ZooKeeperQueue, OneIdInTwoSessionsMakesNoTwoOwners) {
   EXPECT_TRUE(eventually([&] { return log_->contains("held under this contender id [twin]"); }))
       << log_->text();
   // Whoever took the node of the other for its own would own by then.
-  EXPECT_FALSE(within(1s, [&] { return twin.contender.acquisitions() > 0; }));
+  EXPECT_FALSE(within(1s, [&] { return twin.contender.acquisitions() > 0; }))
+      << (owner.service->is_owner() ? support::safety_violation : "") << "two owners";
   EXPECT_FALSE(twin.service->is_owner());
   EXPECT_TRUE(owner.service->is_owner());
   EXPECT_EQ(owner.contender.releases(), 0U);
@@ -235,7 +238,8 @@ TEST_F(ZooKeeperQueue, TwoContendersOfOneFactoryTakeTurns) {
   ASSERT_TRUE(first.owns());
   const Contending second{*one, mutex_};
   wait_for_line(2);
-  EXPECT_FALSE(within(200ms, [&] { return second.contender.acquisitions() > 0; }));
+  EXPECT_FALSE(within(200ms, [&] { return second.contender.acquisitions() > 0; }))
+      << (first.service->is_owner() ? support::safety_violation : "") << "two owners";
   first.service->stop();
   EXPECT_TRUE(second.contender.wait_for_acquisitions(1, scaled(2s)));
 }
