@@ -65,7 +65,10 @@ auto Connection::guarded(Read read, std::uint64_t most) {
 }
 
 Connection::Connection(std::shared_ptr<const ConnectSettings> settings)
-    : settings_{std::move(settings)}, connection_{settings_->start()}, wanted_{POLLOUT} {
+    : settings_{std::move(settings)},
+      first_host_{settings_->first_host()},
+      connection_{settings_->start(first_host_)},
+      wanted_{POLLOUT} {
   if (connection_ == nullptr) {
     throw Error{ErrorKind::unavailable, fmt::format("{}: out of memory", database_name())};
   }
@@ -103,7 +106,7 @@ void Connection::lose() {
 void Connection::open(LocalTime deadline, const sql::Wakeup& closing) {
   const Waited waited = connect(deadline, closing);
   if (waited == Waited::ready) return;
-  if (waited == Waited::timed_out) settings_->begin_with_next_host();
+  if (waited == Waited::timed_out) pass_over_host();
   throw Error{ErrorKind::unavailable,
               fmt::format("cannot connect to {}: {}", database_name(),
                           waited == Waited::woken ? "the store is being closed" : "timed out")};

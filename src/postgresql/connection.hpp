@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -51,6 +52,9 @@ class Connection {
   /// Goes on connecting. `ready`: connected.
   sql::Waited connect(LocalTime until, const sql::Wakeup& wakeup);
 
+  /// Connecting took too long: the next attempt begins with another host than this one did.
+  void pass_over_host() const noexcept { settings_->pass_over(first_host_); }
+
   /// Begins a statement. All answers of the one before must have been taken.
   void send(const char* statement, std::span<const Parameter> parameters);
 
@@ -95,6 +99,7 @@ class Connection {
   void check_password();
 
   const std::shared_ptr<const ConnectSettings> settings_;
+  const std::size_t first_host_;
   const ForkGuard fork_guard_{};
   pg_conn* connection_ = nullptr;
   bool connected_ = false;

@@ -48,7 +48,7 @@ Hint ListeningFeed::wait_or_throw(LocalTime until, const sql::Wakeup& wakeup) {
       const LocalTime now = sql::real_now();
       const bool attempting = stage_ == Stage::connecting || stage_ == Stage::subscribing;
       if (attempting && now >= deadline_) {
-        settings_->begin_with_next_host();
+        connection_->pass_over_host();
         failed(fmt::format("no answer from {}: timed out", settings_->name()));
       }
       if (now >= until) return {};

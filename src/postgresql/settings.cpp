@@ -188,14 +188,13 @@ bool ConnectSettings::may_send_password(std::string_view host) const {
   return tls_chosen_ || detail::is_this_host(host);
 }
 
-PGconn* ConnectSettings::start() const {
+PGconn* ConnectSettings::start(std::size_t first_host) const {
   const Credentials login =
       source_ ? detail::current_credentials(source_, fixed_.user, name_) : fixed_;
   std::string hosts;
   std::string ports;
-  const std::size_t first = first_host_;
   for (std::size_t i = 0; i < addresses_.size(); ++i) {
-    const auto& [host, port] = addresses_[(first + i) % addresses_.size()];
+    const auto& [host, port] = addresses_[(first_host + i) % addresses_.size()];
     hosts += (i == 0 ? "" : ",") + host;
     ports += (i == 0 ? "" : ",") + port;
   }

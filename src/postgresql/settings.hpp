@@ -34,13 +34,19 @@ class ConnectSettings {
   /// Whether a pooler may stand between: then a setting of the session must not be changed.
   bool pooled() const noexcept { return pooled_; }
 
-  /// Begins to connect; null where memory is short. Throws Error where there are no credentials to
-  /// be had.
-  pg_conn* start() const;
+  /// With which host the next attempt begins; of the hosts taken in a circle.
+  std::size_t first_host() const noexcept { return first_host_; }
 
-  /// Connecting took too long, and libpq does not leave a host that stays silent: the next attempt
-  /// begins with the one after it.
-  void begin_with_next_host() const noexcept { ++first_host_; }
+  /// Begins to connect, with that host first; null where memory is short. Throws Error where there
+  /// are no credentials to be had.
+  pg_conn* start(std::size_t first_host) const;
+
+  /// An attempt that began with that host took too long, and libpq does not leave a host that stays
+  /// silent: the next attempt begins with the one after it. However many attempts of that kind
+  /// fail, the host is passed over once.
+  void pass_over(std::size_t first_host) const noexcept {
+    first_host_.compare_exchange_strong(first_host, first_host + 1);
+  }
 
   /// Whether libpq may send a password to this host: it stays here, or someone has chosen how.
   bool may_send_password(std::string_view host) const;

@@ -1,5 +1,6 @@
 // Several hosts, and which of them may get a password.
 #include <fstream>
+#include <memory>
 #include <netinet/in.h>
 #include <string>
 #include <sys/socket.h>
@@ -110,25 +111,56 @@ TEST(PostgreSqlHosts, TheFirstThatAcceptsWritesIsUsed) {
   EXPECT_EQ(change(*client.connect(), Change::acquire, ask("m", "me")).owner_id, "me");
 }
 
+/// Accepts connections, as its kernel does, and never says a word.
+class SilentHost {
+ public:
+  SilentHost() {
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t size = sizeof address;
+    auto* const any = reinterpret_cast<sockaddr*>(&address);
+    EXPECT_EQ(::bind(socket_, any, size), 0);
+    EXPECT_EQ(::listen(socket_, 5), 0);
+    EXPECT_EQ(::getsockname(socket_, any, &size), 0);
+    port_ = ntohs(address.sin_port);
+  }
+  ~SilentHost() { ::close(socket_); }
+  SilentHost(const SilentHost&) = delete;
+  SilentHost& operator=(const SilentHost&) = delete;
+
+  /// Options that name this host, then the shared server.
+  PostgreSqlOptions before_the_server() const {
+    PostgreSqlOptions options = options_of(support::postgresql_location());
+    options.host = fmt::format("127.0.0.1:{},{}:{}", port_, options.host, options.port);
+    return options;
+  }
+
+ private:
+  int socket_ = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  int port_ = 0;
+};
+
 TEST(PostgreSqlHosts, OneThatStaysSilentIsTriedLastTheNextTime) {
-  PostgreSqlOptions options = options_of(support::postgresql_location());
-  const int silent = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  socklen_t size = sizeof address;
-  auto* const any = reinterpret_cast<sockaddr*>(&address);
-  ASSERT_EQ(::bind(silent, any, size), 0);
-  ASSERT_EQ(::listen(silent, 5), 0);
-  ASSERT_EQ(::getsockname(silent, any, &size), 0);
-  options.host =
-      fmt::format("127.0.0.1:{},{}:{}", ntohs(address.sin_port), options.host, options.port);
-  Client client{options};
+  const SilentHost silent;
+  Client client{silent.before_the_server()};
   EXPECT_THAT(
       error_of([&] { client.database.connect(sql::real_now() + 200ms, client.closing); }).what(),
       HasSubstr("timed out"));
   EXPECT_NO_THROW(client.connect());
-  ::close(silent);
+}
+
+TEST(PostgreSqlHosts, OneThatLetsTwoSessionsWaitAtOnceIsTriedLastTheNextTime) {
+  const SilentHost silent;
+  const auto settings = std::make_shared<const ConnectSettings>(silent.before_the_server());
+  const sql::Wakeup closing;
+  Connection one{settings};
+  Connection two{settings};
+  for (Connection* const connection : {&one, &two}) {
+    EXPECT_THAT(error_of([&] { connection->open(sql::real_now() + 200ms, closing); }).what(),
+                HasSubstr("timed out"));
+  }
+  EXPECT_NO_THROW(Connection{settings}.open(soon(), closing));
 }
 
 }  // namespace
