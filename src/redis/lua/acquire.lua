@@ -83,6 +83,7 @@ if last.dead == inbox then
   redis.call('HDEL', fence, 'dead')
   last.dead = nil
 end
+mend_line()
 drop_the_dead()
 redis.call('ZADD', line, 'NX', string.format('%.0f', now), id)
 redis.call('HSET', waiters, id, table.concat({ inbox, secret, ttl, transition, instance }, ' '))

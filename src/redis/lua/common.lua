@@ -183,3 +183,33 @@ end
 local function score_of(since)
   return string.format('%.7f', math.floor(since / 1000000) - 0.5 + since % 1000000 * 4e-7)
 end
+
+-- Who seems to have come later than now came before the server's clock was set back: just now, in the
+-- same order, so that nobody who comes from now on is before them. Done before anyone joins the line,
+-- so a step of the clock is mended once.
+local function mend_line()
+  local place, count = now, 1
+  while true do
+    local found = redis.call('ZRANGE', line, -count, -1, 'WITHSCORES')
+    local places = {}
+    for i = #found, 2, -2 do
+      if tonumber(found[i]) <= now then
+        break
+      end
+      place = place - 1
+      places[#places + 1], places[#places + 2] = string.format('%.0f', place), found[i - 1]
+    end
+    if #places == 0 then
+      return
+    end
+    redis.call('ZADD', line, unpack(places))
+    local shared = redis.call('EXISTS', queue) == 1
+    for i = 2, shared and #places or 0, 2 do
+      local second = tonumber(redis.call('ZSCORE', queue, places[i]) or 0)
+      if second ~= math.floor(second) then  -- one of ours; the JVM library's keep theirs
+        redis.call('ZADD', queue, score_of(places[i - 1]), places[i])
+      end
+    end
+    count = 1000
+  end
+end

@@ -75,6 +75,7 @@ local function reserve()
 end
 
 local function pass_on()
+  mend_line()
   line_up_others()
   local place = 0  -- before it are those that are still settling
   local looked_at, count = 0, 1

@@ -202,6 +202,26 @@ TEST_F(RedisClockSetBack, TheLeaseOfAnOwnerOfOursThatIsGoneEndsAWholeLeaseLater)
   EXPECT_FALSE(owner.owns());
 }
 
+TEST_F(RedisClockSetBack, WhoComesAfterwardsOvertakesNobody) {
+  std::vector<std::unique_ptr<Member>> members;
+  const auto add = [&](const std::string& id) {
+    members.push_back(std::make_unique<Member>(url(server_.port()), id));
+    if (members.size() == 1) return members.back()->acquires(10s);
+    return eventually([&] {
+      const std::string waiter = console_.value({"HGET", "simba:{order}:waiters", id});
+      return waiter != "nil" && !waiter.starts_with('-');
+    });
+  };
+  for (const auto* const id : {"owner", "first", "second"}) ASSERT_TRUE(add(id)) << id;
+  set_back();
+  for (const auto* const id : {"a late one", "a later one"}) ASSERT_TRUE(add(id)) << id;
+
+  while (members.size() > 1) {
+    members.erase(members.begin());
+    ASSERT_TRUE(members.front()->acquires(10s));
+  }
+}
+
 /// A master, and a replica whose clock can be set alone.
 class RedisReplicaClock : public ::testing::Test {
  protected:

@@ -112,10 +112,15 @@ Reply Database::hash_command(const Words& words) {
 Reply Database::sorted_command(const Words& words) {
   const std::string& name = words[0];
   const std::string& key = words.at(1);
-  if (name == "ZADD" && words.at(2) == "NX") {
+  if (name == "ZADD") {  // key [NX] score member...
+    const bool keeps = words.at(2) == "NX";
     std::int64_t added = 0;
-    for (std::size_t i = 3; i + 1 < words.size(); i += 2) {
-      added += make<Sorted>(key).emplace(words[i + 1], std::stod(words[i])).second ? 1 : 0;
+    for (std::size_t i = keeps ? 3 : 2; i + 1 < words.size(); i += 2) {
+      Sorted& sorted = make<Sorted>(key);
+      const double score = std::stod(words[i]);
+      const auto [place, is_new] = sorted.emplace(words[i + 1], score);
+      if (!keeps) place->second = score;
+      added += is_new ? 1 : 0;
     }
     return integer_reply(added);
   }
@@ -131,17 +136,23 @@ Reply Database::sorted_command(const Words& words) {
     if (sorted->empty()) keys_.erase(key);
     return integer_reply(static_cast<std::int64_t>(gone));
   }
-  if (name == "ZRANGE") {  // by places from the first
+  if (name == "ZRANGE") {  // by places, from the first or, below zero, from the last
     Reply reply = array_reply({});
     if (sorted == nullptr) return reply;
     std::vector<std::pair<double, std::string>> order;
     for (const auto& [member, score] : *sorted) order.emplace_back(score, member);
     std::sort(order.begin(), order.end());
-    const auto end = std::min(std::stoul(words.at(3)) + 1, order.size());
-    for (std::size_t place = std::stoul(words.at(2)); place < end; ++place) {
-      reply.elements.push_back(text_reply(order[place].second));
+    const auto size = static_cast<std::int64_t>(order.size());
+    const auto place_of = [&](const std::string& text) {
+      const std::int64_t place = std::stoll(text);
+      return place < 0 ? place + size : place;
+    };
+    const auto last = std::min(place_of(words.at(3)), size - 1);
+    for (auto at = std::max<std::int64_t>(place_of(words.at(2)), 0); at <= last; ++at) {
+      const auto& [score, member] = order[static_cast<std::size_t>(at)];
+      reply.elements.push_back(text_reply(member));
       if (words.back() == "WITHSCORES") {
-        reply.elements.push_back(text_reply(fmt::format("{:.17g}", order[place].first)));
+        reply.elements.push_back(text_reply(fmt::format("{:.17g}", score)));
       }
     }
     return reply;
