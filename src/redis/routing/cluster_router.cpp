@@ -74,7 +74,7 @@ void ClusterRouter::close() {
 
 // ---- the map ------------------------------------------------------------------------------------
 
-void ClusterRouter::refresh(const Endpoint& ask_last) {
+void ClusterRouter::refresh(const std::optional<Endpoint>& ask_last) {
   std::vector<Endpoint> candidates;
   {
     const std::lock_guard lock{mutex_};
@@ -88,14 +88,13 @@ void ClusterRouter::refresh(const Endpoint& ask_last) {
         candidates.push_back(seed);
       }
     }
-    // Asked from the back. A node that is wrong about the cluster must not always come first.
+    // A node that is wrong about the cluster must not always come first.
     std::sort(candidates.begin(), candidates.end());
-    auto next = std::upper_bound(candidates.begin(), candidates.end(), asked_);
-    if (next == candidates.end()) next = candidates.begin();  // there is at least one seed
-    std::rotate(candidates.begin(), next + 1, candidates.end());
+    std::rotate(candidates.begin(), std::upper_bound(candidates.begin(), candidates.end(), asked_),
+                candidates.end());
     std::stable_partition(candidates.begin(), candidates.end(),
-                          [&](const Endpoint& candidate) { return candidate == ask_last; });
-    asked_ = candidates.back();
+                          [&](const Endpoint& candidate) { return candidate != ask_last; });
+    std::reverse(candidates.begin(), candidates.end());  // asked from the back
   }
   ask(std::move(candidates));
 }
@@ -108,6 +107,10 @@ void ClusterRouter::ask(std::vector<Endpoint> candidates) {
   }
   const Endpoint next = std::move(candidates.back());
   candidates.pop_back();
+  {
+    const std::lock_guard lock{mutex_};
+    asked_ = next;
+  }
   node_at(next)->commands().send(
       command({"CLUSTER", "SLOTS"}), 1,
       [weak = weak_from_this(), next, others = std::move(candidates)](const Replies& replies) {

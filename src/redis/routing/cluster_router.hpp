@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -34,7 +35,7 @@ class ClusterRouter final : public Router, public std::enable_shared_from_this<C
 
  private:
   std::shared_ptr<Node> node(const Endpoint& endpoint);  // with mutex_ held
-  void refresh(const Endpoint& ask_last = {});
+  void refresh(const std::optional<Endpoint>& ask_last = {});
   void ask(std::vector<Endpoint> candidates);
   void answered(const Endpoint& asked, std::vector<Endpoint> others, const Replies& replies);
   void learn(ClusterMap map);
@@ -53,7 +54,7 @@ class ClusterRouter final : public Router, public std::enable_shared_from_this<C
   std::size_t seed_ = 0;  // asked about slots that are not known
   bool refreshing_ = false;
   LocalTime refresh_after_ = LocalTime::min();
-  Endpoint asked_;  // first, when the map was last asked for: the next one in order comes next
+  Endpoint asked_;  // for the map, last: the one after it in order comes next
   bool closed_ = false;
   std::string told_;  // what was wrong with the map, logged already
 };

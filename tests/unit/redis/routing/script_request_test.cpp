@@ -1,12 +1,14 @@
 #include "redis/routing/script_request.hpp"
 
 #include <chrono>
+#include <cstdint>
 #include <memory>
 #include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -22,6 +24,7 @@ using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::StartsWith;
+using testing::UnorderedElementsAreArray;
 using Kind = ScriptRequest::Kind;
 
 Reply owned_by(const std::string& owner, const std::string& token = "7") {
@@ -32,7 +35,7 @@ Reply owned_by(const std::string& owner, const std::string& token = "7") {
 
 /// What a node says of the slot of mutex "m".
 Reply refers(const std::string& how, const std::string& where) {
-  return error_reply(how + " " + std::to_string(slot_of(lock_name("m"))) + " " + where);
+  return error_reply(fmt::format("{} {} {}", how, slot_of(lock_name("m")), where));
 }
 
 /// A request to one server, or to a cluster, that the test plays.
@@ -43,9 +46,9 @@ class RedisScriptRequest : public testing::Test {
         fake_.dialer(), Subscriptions::Grants::count, Endpoint{}, context_->confirmation));
   }
 
-  void use_cluster() {
+  void use_cluster(std::vector<Endpoint> seeds = {{.port = 7000}, {.port = 7001}}) {
     context_->router = std::make_shared<ClusterRouter>(
-        std::vector<Endpoint>{{.port = 7000}, {.port = 7001}},
+        std::move(seeds),
         [this](const Endpoint& endpoint) {
           Dialer dialer = fake_.dialer();
           auto source = std::make_shared<FakeSource>();
@@ -222,26 +225,89 @@ TEST_F(RedisScriptRequest, ANodeThatRefersElsewhereHasNoPasswordSentThereUnencry
   EXPECT_THROW(at(7002), std::logic_error);
 }
 
-TEST_F(RedisScriptRequest, TheMapIsAskedForAtAnotherNodeEachTime) {
-  use_cluster();
-  const auto range = [](int from, int to, int port) {
-    return array_reply({integer_reply(from), integer_reply(to),
-                        array_reply({text_reply("127.0.0.1"), integer_reply(port)})});
-  };
-  std::vector<int> asked;
-  for (std::uint16_t slot = 0; slot < 4; ++slot) {
-    fake_.world.advance(1s);
-    context_->router->moved(slot, {.port = 7001});  // which is news
-    fake_.world.run_ready();
-    for (const auto& connection : std::vector{fake_.connections.opened}) {
-      if (connection->take_sent() != std::vector<std::string>{"CLUSTER SLOTS"}) continue;
-      asked.push_back(connection->endpoint.port);
-      connection->answer(array_reply({range(0, 8'191, 7000), range(8'192, 16'383, 7001)}));
+/// A cluster whose nodes serve a part of the slots each, and tell of that if they are asked.
+class RedisClusterRouter : public RedisScriptRequest {
+ protected:
+  void use_nodes(const std::vector<std::uint16_t>& ports) {
+    std::vector<Endpoint> seeds;
+    std::vector<Reply> ranges;
+    for (const std::uint16_t port : ports) {
+      const auto from = static_cast<int>(ranges.size()) * 1'000;
+      const int to = ranges.size() + 1 == ports.size() ? 16'383 : from + 999;
+      seeds.push_back({.port = port});
+      ranges.push_back(array_reply({integer_reply(from), integer_reply(to),
+                                    array_reply({text_reply("127.0.0.1"), integer_reply(port)})}));
     }
+    map_ = array_reply(std::move(ranges));
+    use_cluster(std::move(seeds));
   }
-  EXPECT_TRUE(asked == (std::vector{7000, 7001, 7000, 7001}) ||
-              asked == (std::vector{7001, 7000, 7001, 7000}))
-      << testing::PrintToString(asked);
+
+  /// Lets the map be asked for, since a slot is said to be at the last of the nodes. Which nodes
+  /// are asked, until one answers that is not `silent`.
+  std::vector<std::uint16_t> asked_for_map(std::uint16_t silent = 0) {
+    fake_.world.advance(1s);
+    const auto last = map_.elements.back().elements.at(2).elements.at(1).integer;
+    context_->router->moved(moved_slots_++, {.port = static_cast<std::uint16_t>(last)});
+    return asked_now(silent);
+  }
+
+  std::vector<std::uint16_t> asked_now(std::uint16_t silent = 0) {
+    std::vector<std::uint16_t> asked;
+    for (bool more = true; more;) {
+      more = false;
+      fake_.world.run_ready();
+      for (const auto& connection : std::vector{fake_.connections.opened}) {
+        if (connection->take_sent() != std::vector<std::string>{"CLUSTER SLOTS"}) continue;
+        const std::uint16_t port = connection->endpoint.port;
+        asked.push_back(port);
+        more = port == silent;
+        if (more) {
+          connection->fail({ErrorKind::timeout, "no answer"});
+        } else {
+          connection->answer(map_);
+        }
+      }
+    }
+    return asked;
+  }
+
+  using Ports = std::vector<std::uint16_t>;
+
+ private:
+  Reply map_;
+  std::uint16_t moved_slots_ = 0;
+};
+
+TEST_F(RedisClusterRouter, AsksAnotherNodeForTheMapEachTime) {
+  for (const auto& ports : {Ports{7000, 7001, 7002}, Ports{6379, 7001, 7002}}) {
+    use_nodes(ports);
+    Ports asked;
+    for (int i = 0; i < 6; ++i) {
+      const auto now = asked_for_map();
+      asked.insert(asked.end(), now.begin(), now.end());
+    }
+    ASSERT_EQ(asked.size(), 6U);
+    EXPECT_THAT(Ports(asked.begin(), asked.begin() + 3), UnorderedElementsAreArray(ports));
+    EXPECT_EQ(Ports(asked.begin(), asked.begin() + 3), Ports(asked.begin() + 3, asked.end()));
+  }
+}
+
+TEST_F(RedisClusterRouter, DoesNotAskTheNodeForTheMapThatWasAskedLastWhereTheNextOneFails) {
+  const Ports ports{7000, 7001, 7002};
+  use_nodes(ports);
+  Ports order;
+  for (int i = 0; i < 3; ++i) order.push_back(asked_for_map().at(0));
+  fake_.world.advance(1s);
+  context_->router->failed(*context_->router->node_at({.port = order[0]}));
+  EXPECT_THAT(asked_now(), ElementsAre(order[1])) << "the last one was " << order[2];
+}
+
+TEST_F(RedisClusterRouter, CountsANodeThatWasAskedForTheMapInVainAsAsked) {
+  use_nodes({7000, 7001, 7002});
+  Ports order;
+  for (int i = 0; i < 3; ++i) order.push_back(asked_for_map().at(0));
+  EXPECT_THAT(asked_for_map(order[0]), ElementsAre(order[0], order[1]));
+  EXPECT_THAT(asked_for_map(), ElementsAre(order[2]));
 }
 
 TEST_F(RedisScriptRequest, AnAcquisitionCountsOnceEnoughReplicasHaveConfirmed) {
