@@ -54,9 +54,16 @@ class Examination {
             settings_.session_timeout.count(), session.timeout.count()));
   }
 
-  /// By four-letter commands, which are always unencrypted.
+  /// By four-letter commands, which are always sent unencrypted.
   void check_servers() {
-    if (uses_tls(settings_.tls.mode)) return;
+    if (uses_tls(settings_.tls.mode)) {
+      add(Weight::note,
+          fmt::format(
+              "the version and tickTime of the servers were not checked, since the commands "
+              "for that are sent only without TLS; check that tickTime is at most {} ms",
+              assumed_tick_.count()));
+      return;
+    }
     for (const Server& server : servers_in(settings_.hosts)) {
       const FourLetterAnswer answer =
           ask_four_letter_word(server, "srvr", settings_.connection_timeout);
