@@ -195,6 +195,14 @@ void Place::check_file(const std::filesystem::path& file, std::optional<int> mou
                        "files, and a mutex could have two owners; mount its directory instead",
                        text));
   }
+  if (facts.st_nlink > 1 && file == file_) {
+    refuse(
+        ErrorKind::unsupported,
+        fmt::format("file {} has {} hard links, and SQLite keeps different companion files under "
+                    "each name, so a mutex could have two owners; remove the other names, which "
+                    "find DIRECTORY -samefile {} lists, or replace each link by a copy",
+                    text, facts.st_nlink, text));
+  }
   if (mode_ != FileMode::group && !is_own_or_roots(facts.st_uid)) {
     refuse(ErrorKind::permission,
            fmt::format("file {} belongs to another user (uid {}); run as that user, use another "

@@ -276,6 +276,22 @@ TEST_F(SqlitePlaceTest, ALinkInPlaceOfAFileIsRefusedAndItsTargetLeftAlone) {
   }
 }
 
+TEST_F(SqlitePlaceTest, AFileWithTwoNamesIsRefusedUnderEither) {
+  ASSERT_EQ(error_of_factory(), "");
+  const auto second = folder.path() / "second.db";
+  std::filesystem::create_hard_link(path, second);
+  const auto first = path;
+  for (const auto& name : {first, second}) {
+    path = name;
+    EXPECT_THAT(error_of_factory(), AllOf(HasSubstr(name.string()), HasSubstr("2 hard links"),
+                                          HasSubstr("two owners"), HasSubstr("-samefile")));
+  }
+  EXPECT_FALSE(std::filesystem::exists(beside("-alive")));
+  std::filesystem::remove(second);
+  path = first;
+  EXPECT_EQ(error_of_factory(), "");
+}
+
 // The attack: somebody who may write the directory that is named puts a link there to a database of
 // ours in a directory that is closed to them.
 TEST_F(SqlitePlaceTest, ALinkInPlaceOfTheDatabaseIsRefusedByTheFactory) {
