@@ -36,6 +36,7 @@ std::unique_ptr<sql::Session> SqliteDatabase::connect(LocalTime deadline,
   place_.make();
   auto connection = std::make_unique<Connection>(place_.file(), deadline, closing);
   connection->use_write_ahead_log();
+  place_.check();  // again: what is open now may have been put there after the first look
   ensure_schema(*connection);
   auto liveness = ensure_liveness(deadline, closing);
   HostClock clock;

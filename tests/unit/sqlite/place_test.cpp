@@ -15,6 +15,7 @@
 #include <linux/magic.h>
 #include <map>
 #include <sched.h>
+#include <sqlite3.h>
 #include <string>
 #include <string_view>
 #include <sys/mount.h>
@@ -290,6 +291,24 @@ TEST_F(SqlitePlaceTest, AFileWithTwoNamesIsRefusedUnderEither) {
   std::filesystem::remove(second);
   path = first;
   EXPECT_EQ(error_of_factory(), "");
+}
+
+std::filesystem::path file_to_link;  // NOLINT(*-avoid-non-const-global-variables)
+
+/// SQLite calls it each time that it has opened a database.
+int link_what_was_opened(sqlite3* /*database*/, const char** /*message*/,
+                         const sqlite3_api_routines* /*api*/) {
+  std::filesystem::create_hard_link(file_to_link, file_to_link.string() + "-second");
+  return SQLITE_OK;
+}
+
+TEST_F(SqlitePlaceTest, AFileThatGetsASecondNameWhileItIsOpenedIsRefused) {
+  file_to_link = path;
+  ASSERT_EQ(::sqlite3_auto_extension(reinterpret_cast<void (*)()>(&link_what_was_opened)),
+            SQLITE_OK);
+  const std::string error = error_with(FileMode::owner);
+  ::sqlite3_reset_auto_extension();
+  EXPECT_THAT(error, HasSubstr("2 hard links"));
 }
 
 // The attack: somebody who may write the directory that is named puts a link there to a database of
