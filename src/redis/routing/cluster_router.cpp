@@ -10,6 +10,10 @@
 namespace simba::redis {
 namespace {
 
+/// A slot that is being moved leads to a node that may not serve any yet, and the seeds need not be
+/// masters. A server that names more makes them up.
+constexpr std::size_t most_strangers = 16;
+
 /// A cluster that changes redirects often; its map is not requested more often than this.
 constexpr std::chrono::milliseconds refresh_pause{100};
 
@@ -24,23 +28,43 @@ ClusterRouter::ClusterRouter(std::vector<Endpoint> seeds, MakeNode make_node,
       on_changed_{std::move(on_changed)} {}
 
 std::shared_ptr<Node> ClusterRouter::node_for(std::uint16_t slot) {
-  const std::lock_guard lock{mutex_};
-  const auto known = map_.find(slot);
-  return node(known ? *known : seeds_[seed_]);
+  Lock lock{mutex_};
+  const Endpoint endpoint = map_.find(slot).value_or(seeds_[seed_]);
+  return node(std::move(lock), endpoint);
 }
 
 std::shared_ptr<Node> ClusterRouter::node_at(const Endpoint& endpoint) {
-  const std::lock_guard lock{mutex_};
-  return node(endpoint);
+  return node(Lock{mutex_}, endpoint);
 }
 
-std::shared_ptr<Node> ClusterRouter::node(const Endpoint& endpoint) {
-  auto& slot = nodes_[endpoint];
-  if (!slot) {
-    slot = make_node_(endpoint);
-    if (closed_) slot->close();
+std::shared_ptr<Node> ClusterRouter::node(Lock lock, const Endpoint& endpoint) {
+  Known& known = nodes_[endpoint];
+  known.used = ++uses_;
+  if (known.node) return known.node;
+  const auto made = known.node = make_node_(endpoint);
+  if (closed_) made->close();
+  const auto surplus = take_surplus();
+  lock.unlock();
+  if (surplus) surplus->close();
+  return made;
+}
+
+/// Where there are too many nodes that are not in the map, the one that was used least recently and
+/// that nobody holds: neither a request nor a watch.
+std::shared_ptr<Node> ClusterRouter::take_surplus() {
+  const auto serving = map_.nodes();
+  std::size_t strangers = 0;
+  auto oldest = nodes_.end();
+  for (auto at = nodes_.begin(); at != nodes_.end(); ++at) {
+    if (std::binary_search(serving.begin(), serving.end(), at->first)) continue;
+    ++strangers;
+    if (at->second.node.use_count() > 1) continue;
+    if (oldest == nodes_.end() || at->second.used < oldest->second.used) oldest = at;
   }
-  return slot;
+  if (strangers <= most_strangers || oldest == nodes_.end()) return nullptr;
+  auto node = std::move(oldest->second.node);
+  nodes_.erase(oldest);
+  return node;
 }
 
 void ClusterRouter::moved(std::uint16_t slot, const Endpoint& endpoint) {
@@ -63,13 +87,13 @@ void ClusterRouter::failed(const Node& node) {
 }
 
 void ClusterRouter::close() {
-  std::map<Endpoint, std::shared_ptr<Node>> nodes;
+  std::map<Endpoint, Known> nodes;
   {
     const std::lock_guard lock{mutex_};
     closed_ = true;
     nodes = nodes_;
   }
-  for (const auto& [endpoint, node] : nodes) node->close();
+  for (const auto& [endpoint, known] : nodes) known.node->close();
 }
 
 // ---- the map ------------------------------------------------------------------------------------
@@ -107,15 +131,15 @@ void ClusterRouter::ask(std::vector<Endpoint> candidates) {
   }
   const Endpoint next = std::move(candidates.back());
   candidates.pop_back();
-  {
-    const std::lock_guard lock{mutex_};
-    asked_ = next;
-  }
-  node_at(next)->commands().send(
-      command({"CLUSTER", "SLOTS"}), 1,
-      [weak = weak_from_this(), next, others = std::move(candidates)](const Replies& replies) {
-        if (const auto self = weak.lock()) self->answered(next, others, replies);
-      });
+  Lock lock{mutex_};
+  asked_ = next;
+  node(std::move(lock), next)
+      ->commands()
+      .send(
+          command({"CLUSTER", "SLOTS"}), 1,
+          [weak = weak_from_this(), next, others = std::move(candidates)](const Replies& replies) {
+            if (const auto self = weak.lock()) self->answered(next, others, replies);
+          });
 }
 
 void ClusterRouter::answered(const Endpoint& asked, std::vector<Endpoint> others,
@@ -153,7 +177,7 @@ void ClusterRouter::learn(ClusterMap map) {
       if (std::binary_search(serving.begin(), serving.end(), node->first)) {
         ++node;
       } else {
-        gone.push_back(std::move(node->second));
+        gone.push_back(std::move(node->second.node));
         node = nodes_.erase(node);
       }
     }

@@ -18,7 +18,8 @@
 namespace simba::redis {
 
 /// Knows which node of a cluster serves which slot. It begins with the nodes it was told of, learns
-/// from their referrals, and asks for the whole map when something has changed.
+/// from their referrals, and asks for the whole map when something has changed. Of the nodes that
+/// are not in the map it keeps no more than 16, beside those that a request is at.
 class ClusterRouter final : public Router, public std::enable_shared_from_this<ClusterRouter> {
  public:
   using MakeNode = std::function<std::shared_ptr<Node>(const Endpoint&)>;
@@ -34,7 +35,14 @@ class ClusterRouter final : public Router, public std::enable_shared_from_this<C
   void close() override;
 
  private:
-  std::shared_ptr<Node> node(const Endpoint& endpoint);  // with mutex_ held
+  using Lock = std::unique_lock<std::mutex>;
+  struct Known {
+    std::shared_ptr<Node> node{};
+    std::uint64_t used = 0;  // greater than of those that were used before
+  };
+
+  std::shared_ptr<Node> node(Lock lock, const Endpoint& endpoint);
+  std::shared_ptr<Node> take_surplus();  // with mutex_ held
   void refresh(const std::optional<Endpoint>& ask_last = {});
   void ask(std::vector<Endpoint> candidates);
   void answered(const Endpoint& asked, std::vector<Endpoint> others, const Replies& replies);
@@ -50,7 +58,8 @@ class ClusterRouter final : public Router, public std::enable_shared_from_this<C
   std::mutex mutex_;
   // guarded by mutex_
   ClusterMap map_;
-  std::map<Endpoint, std::shared_ptr<Node>> nodes_;
+  std::map<Endpoint, Known> nodes_;
+  std::uint64_t uses_ = 0;
   std::size_t seed_ = 0;  // asked about slots that are not known
   bool refreshing_ = false;
   LocalTime refresh_after_ = LocalTime::min();

@@ -1,6 +1,7 @@
 #include "redis/routing/script_request.hpp"
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <stdexcept>
@@ -23,6 +24,7 @@ using namespace std::chrono_literals;
 using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::SizeIs;
 using testing::StartsWith;
 using testing::UnorderedElementsAreArray;
 using Kind = ScriptRequest::Kind;
@@ -66,7 +68,10 @@ class RedisScriptRequest : public testing::Test {
         token, [this](engine::LeaseAnswer answer) { answers_.push_back(std::move(answer)); })
         ->send();
     fake_.world.run_ready();
+    ++sent_;
   }
+
+  static std::uint16_t slot() { return slot_of(lock_name("m")); }
 
   /// The newest connection to the server at this port.
   FakeConnection& at(std::uint16_t port) {
@@ -86,6 +91,7 @@ class RedisScriptRequest : public testing::Test {
   int map_changes_ = 0;
   std::shared_ptr<RequestContext> context_ = std::make_shared<RequestContext>();
   std::vector<engine::LeaseAnswer> answers_;
+  std::size_t sent_ = 0;
 };
 
 TEST_F(RedisScriptRequest, NamesTheScriptByItsHashAndEveryKeyItTouches) {
@@ -308,6 +314,47 @@ TEST_F(RedisClusterRouter, CountsANodeThatWasAskedForTheMapInVainAsAsked) {
   for (int i = 0; i < 3; ++i) order.push_back(asked_for_map().at(0));
   EXPECT_THAT(asked_for_map(order[0]), ElementsAre(order[0], order[1]));
   EXPECT_THAT(asked_for_map(), ElementsAre(order[2]));
+}
+
+TEST_F(RedisClusterRouter, LeavesNodesThatItsMapDoesNotKnowWhereTheyBecomeMany) {
+  use_nodes({7000, 7001});
+  ASSERT_THAT(asked_for_map(), SizeIs(1));
+  for (std::uint16_t port = 8000; port < 8100; ++port) {
+    send(Kind::guard);
+    const std::uint16_t serving = context_->router->node_for(slot())->endpoint().port;
+    at(serving).answer(refers("ASK", fmt::format("127.0.0.1:{}", port)));
+    at(port).answer(std::vector<Reply>{status_reply("OK"), owned_by("me")});
+  }
+  EXPECT_EQ(answers_.size(), 100U);
+  EXPECT_LE(fake_.connections.alive(), 18U);
+  EXPECT_FALSE(at(8099).closed());
+  EXPECT_TRUE(at(8000).closed());
+}
+
+TEST_F(RedisClusterRouter, LeavesNodesToWhichItsSlotsHaveMovedForAMoment) {
+  use_nodes({7000, 7001});
+  send(Kind::guard);
+  for (std::uint16_t port = 8000; port < 8100; ++port) {
+    const std::uint16_t serving = context_->router->node_for(slot())->endpoint().port;
+    at(serving).answer(refers("MOVED", fmt::format("127.0.0.1:{}", port)));
+    if (answers_.size() > sent_ - 1) send(Kind::guard);
+  }
+  EXPECT_LE(fake_.connections.alive(), 20U);
+}
+
+TEST_F(RedisClusterRouter, LeavesNoNodeThatIsAboutToAnswer) {
+  use_nodes({7000, 7001});
+  ASSERT_THAT(asked_for_map(), SizeIs(1));
+  for (std::uint16_t port = 8000; port < 8050; ++port) {
+    send(Kind::guard);
+    const std::uint16_t serving = context_->router->node_for(slot())->endpoint().port;
+    at(serving).answer(refers("ASK", fmt::format("127.0.0.1:{}", port)));
+  }
+  for (std::uint16_t port = 8000; port < 8050; ++port) {
+    at(port).answer(std::vector<Reply>{status_reply("OK"), owned_by("me")});
+  }
+  EXPECT_EQ(answers_.size(), 50U);
+  for (const auto& answer : answers_) EXPECT_NE(answer.record(), nullptr);
 }
 
 TEST_F(RedisScriptRequest, AnAcquisitionCountsOnceEnoughReplicasHaveConfirmed) {
