@@ -60,7 +60,12 @@ _simba() {
       return
       ;;
     -m | --mutex)
-      mapfile -t COMPREPLY < <(compgen -W "$(_simba_mutexes)" -- "$word")
+      # Not compgen -W, which expands what the names of a store may contain, such as "$(...)".
+      local name quoted
+      while IFS= read -r name; do
+        printf -v quoted %q "$name"
+        if [[ $name == "$word"* || $quoted == "$word"* ]]; then COMPREPLY+=("$quoted"); fi
+      done < <(_simba_mutexes)
       return
       ;;
     --on-loss)

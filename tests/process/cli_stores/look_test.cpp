@@ -390,11 +390,11 @@ TEST(CliDocuments, CompletionAndManualKnowEveryCommandAndOption) {
   }
 }
 
-/// What bash offers after this line, the last word of which is being typed.
-std::string completed(const std::string& line) {
-  const TemporaryFolder folder;
+/// What bash, started in `folder`, offers after this line, the last word of which is being typed.
+std::string completed(const std::string& line, const TemporaryFolder& folder = {}) {
   const auto script = folder.path() / "script";
   std::ofstream{script} << "source " SIMBA_TEST_SOURCES "/cli/completion/simba.bash\n"
+                        << "timeout() { shift; \"$@\"; }\n"  // on a busy machine a second is short
                         << "COMP_LINE='" << line << "'; COMP_POINT=${#COMP_LINE}\n"
                         << "IFS=' ' read -ra COMP_WORDS <<<\"$COMP_LINE\"\n"
                         << "[[ $COMP_LINE == *' ' ]] && COMP_WORDS+=('')\n"
@@ -402,7 +402,7 @@ std::string completed(const std::string& line) {
                         << "COMP_CWORD=$((${#COMP_WORDS[@]} - 1))\n"
                         << "_simba; printf '%s\\n' \"${COMPREPLY[@]}\" >" << folder.path() / "said"
                         << "\n";
-  EXPECT_EQ(std::system(("bash " + script.string()).c_str()), 0);
+  EXPECT_EQ(std::system(fmt::format("cd '{}' && bash script", folder.path().string()).c_str()), 0);
   return "\n" + content_of(folder.path() / "said");
 }
 
@@ -420,6 +420,26 @@ TEST(CliDocuments, BashCompletesCommandsOptionsAndMutexes) {
   simba::SimbaLocker locker{"nightly-backup", *factory};
   locker.acquire(30s);
   EXPECT_EQ(completed("simba status -b " + url + " -m nig"), "\nnightly-backup\n");
+}
+
+// The attack: whoever may acquire a mutex chooses its name.
+TEST(CliDocuments, BashRunsNothingThatTheNameOfAMutexSays) {
+  for (const std::string name :
+       {"n$(touch ran)", "n`touch ran`", "n;touch ran", "n'&& touch ran"}) {
+    const TemporaryFolder folder;
+    const auto url = "sqlite:" + (folder.path() / "simba.db").string();
+    const auto factory = simba::make_factory(url);
+    simba::SimbaLocker locker{name, *factory};
+    locker.acquire(30s);
+    const std::string offered = completed("simba status -b " + url + " -m n", folder);
+    EXPECT_FALSE(exists(folder.path() / "ran")) << "while it was completed: " << name;
+    // The shell reads what it has completed as the user's own words.
+    std::ofstream{folder.path() / "script"} << "printf %s " << offered.substr(1);
+    const auto bash = fmt::format("cd '{}' && bash script >read", folder.path().string());
+    EXPECT_EQ(std::system(bash.c_str()), 0);
+    EXPECT_FALSE(exists(folder.path() / "ran")) << "when the line was run: " << name;
+    EXPECT_EQ(content_of(folder.path() / "read"), name);
+  }
 }
 
 }  // namespace
