@@ -181,9 +181,10 @@ Error table_of_stranger(std::string_view database_name, std::string_view table,
                         std::string_view owner, std::string_view user) {
   return Error{
       ErrorKind::permission,
-      fmt::format("{}: table {} belongs to role \"{}\", who has put triggers, rules or "
-                  "expressions on it that would run with the privileges of user \"{}\"; drop the "
-                  "table and run the statements in {} as a user that you trust",
+      fmt::format("{}: table {} belongs to role \"{}\" and has triggers, rules, constraints or "
+                  "expressions, or partitions, that could run code of that role with the "
+                  "privileges of user \"{}\"; drop the table and run the statements in {} as a "
+                  "user that you trust",
                   database_name, one_line(table), one_line(owner), user, schema_file)};
 }
 

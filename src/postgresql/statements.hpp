@@ -198,19 +198,23 @@ RETURNING mutex)";
 inline constexpr const char* notice_our_end = "SET client_connection_check_interval = '1s'";
 
 /// The tables of that name in the search path, first those of the schemas that come first. Of each
-/// its owner, whether the owner is trusted with this user's privileges anyway (this user, a role
-/// that it acts for, a superuser, the owner of the database), whether there is something on the
-/// table that could run code of the owner with them, its schema, quoted, and whether its owner is
-/// not trusted while that of another of these tables is. (Temporary tables do not count.)
+/// its owner, whether the owner is trusted with this user's privileges anyway (this user, a
+/// superuser, the owner of the database; not every role that this user is a member of, since
+/// whoever has a role can make others its members), whether there is something on the table that
+/// could run code of the owner with them, its schema, quoted, and whether its owner is not trusted
+/// while that of another of these tables is. (Temporary tables do not count.) Foreign keys of this
+/// table and to it, deferrable constraints and constraint triggers are all triggers. Constraints
+/// other than these may be its primary key, unique, or (as of 18) NOT NULL.
 inline constexpr const char* find_tables = R"(
 SELECT r.rolname, o.trusted,
        c.relkind OPERATOR(pg_catalog.<>) 'r' OR c.relhasrules OR c.relrowsecurity
-         OR c.relhassubclass
+         OR c.relhassubclass OR c.relispartition
          OR EXISTS (SELECT FROM pg_catalog.pg_trigger t
-                    WHERE t.tgrelid OPERATOR(pg_catalog.=) c.oid AND NOT t.tgisinternal)
+                    WHERE t.tgrelid OPERATOR(pg_catalog.=) c.oid)
          OR EXISTS (SELECT FROM pg_catalog.pg_constraint k
                     WHERE k.conrelid OPERATOR(pg_catalog.=) c.oid
-                      AND k.contype OPERATOR(pg_catalog.=) 'c')
+                      AND k.contype OPERATOR(pg_catalog.<>) ALL
+                          (ARRAY['p', 'u', 'n']::pg_catalog."char"[]))
          OR EXISTS (SELECT FROM pg_catalog.pg_index i
                     WHERE i.indrelid OPERATOR(pg_catalog.=) c.oid
                       AND (i.indexprs IS NOT NULL OR i.indpred IS NOT NULL))
@@ -229,11 +233,10 @@ JOIN pg_catalog.pg_namespace n ON n.nspname OPERATOR(pg_catalog.=) s.name
 JOIN pg_catalog.pg_class c ON c.relnamespace OPERATOR(pg_catalog.=) n.oid
                           AND c.relname OPERATOR(pg_catalog.=) 'simba_mutex'
 JOIN pg_catalog.pg_roles r ON r.oid OPERATOR(pg_catalog.=) c.relowner
-JOIN pg_catalog.pg_roles me ON me.rolname OPERATOR(pg_catalog.=) current_user
 JOIN pg_catalog.pg_database d ON d.datname OPERATOR(pg_catalog.=) pg_catalog.current_database()
 CROSS JOIN LATERAL (
-  SELECT r.oid OPERATOR(pg_catalog.=) me.oid OR r.rolsuper OR r.oid OPERATOR(pg_catalog.=) d.datdba
-         OR (NOT me.rolsuper AND pg_catalog.pg_has_role(me.oid, r.oid, 'USAGE')) AS trusted) o
+  SELECT r.rolname OPERATOR(pg_catalog.=) current_user OR r.rolsuper
+         OR r.oid OPERATOR(pg_catalog.=) d.datdba AS trusted) o
 ORDER BY s.place)";
 
 /// The qualified name of the table in a schema, as `find_tables` has it.

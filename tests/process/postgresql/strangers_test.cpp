@@ -9,6 +9,7 @@
 #include "console.hpp"
 #include "simba/postgresql/postgresql_admin.hpp"
 #include "simba/testkit/capturing_logger.hpp"
+#include "sql/admin/sql_admin.hpp"
 
 namespace simba::postgresql::test {
 namespace {
@@ -123,6 +124,60 @@ TEST_F(PostgreSqlStrangers, ATableWithATriggerOfAnotherUserIsNotTouched) {
   EXPECT_THAT(admin->examine().findings,
               Contains(AllOf(Field(&engine::Finding::weight, engine::Finding::Weight::problem),
                              Field(&engine::Finding::text, refused))));
+  EXPECT_EQ(console.value("SELECT string_agg(DISTINCT what, ', ') FROM ran"), "null");
+}
+
+TEST_F(PostgreSqlStrangers, ATableThatCouldRunCodeOfAnotherUserIsNotTouched) {
+  Console theirs{mallory};
+  theirs.run("CREATE FUNCTION loud() RETURNS int " + body("expression", "1"));
+  theirs.run(
+      "CREATE FUNCTION quiet(text) RETURNS int IMMUTABLE LANGUAGE plpgsql AS $$ BEGIN RETURN "
+      "public.loud(); END $$");
+  theirs.run("CREATE FUNCTION spy() RETURNS trigger " + body("trigger", "NEW"));
+  theirs.run("CREATE TABLE owners (owner_id varchar(128) PRIMARY KEY)");
+  theirs.run("INSERT INTO owners VALUES ('me')");
+  theirs.run("GRANT ALL ON owners TO PUBLIC");
+  const std::vector<std::vector<std::string>> attacks{
+      {"CREATE TABLE whole (LIKE simba_mutex) PARTITION BY RANGE (quiet(mutex))",
+       "ALTER TABLE whole ATTACH PARTITION simba_mutex FOR VALUES FROM (0) TO (9)"},
+      {"ALTER TABLE simba_mutex ADD FOREIGN KEY (owner_id) REFERENCES owners"},
+      {"CREATE TABLE children (mutex varchar(66) REFERENCES simba_mutex ON UPDATE CASCADE)"},
+      {"ALTER TABLE simba_mutex ADD EXCLUDE (version WITH =)"},
+      {"ALTER TABLE simba_mutex ADD EXCLUDE (version WITH =) WHERE (quiet(mutex) = 1)"},
+      {"ALTER TABLE simba_mutex ADD UNIQUE (owner_id) DEFERRABLE"},
+      {"CREATE CONSTRAINT TRIGGER spy AFTER INSERT OR UPDATE ON simba_mutex FOR EACH ROW EXECUTE "
+       "FUNCTION spy()"}};
+  for (const auto& attack : attacks) {
+    make_table(theirs, "");
+    for (const auto& statement : attack) theirs.run(statement);
+    const Error error = error_of([&] {
+      Client client{victim};
+      change(*client.connect(), Change::acquire, ask("m", "me"));
+    });
+    EXPECT_EQ(error.kind(), ErrorKind::permission) << attack.front();
+    EXPECT_THAT(error.what(), AllOf(HasSubstr(mallory.user), HasSubstr("constraints")));
+    const auto admin = make_postgresql_admin(victim, make_runtime());
+    EXPECT_THAT(error_of([&] { admin->init(); }).what(), HasSubstr("constraints"));
+    EXPECT_TRUE(sql::has_problem(admin->examine().findings)) << attack.front();
+    EXPECT_EQ(console.value("SELECT string_agg(DISTINCT what, ', ') FROM ran"), "null");
+    theirs.run("DROP TABLE IF EXISTS whole, children");
+    theirs.run("DROP TABLE IF EXISTS simba_mutex");
+  }
+}
+
+// Until PostgreSQL 15 a user can grant membership in the own role to anybody.
+TEST_F(PostgreSqlStrangers, AUserThatMakesUsItsMemberIsNotTrustedForThat) {
+  Console theirs{mallory};
+  make_table(theirs, "");
+  put_trigger(theirs, "");
+  console.run(fmt::format("GRANT {} TO {}", mallory.user, victim.user));
+
+  const Error error = error_of([&] {
+    Client client{victim};
+    change(*client.connect(), Change::acquire, ask("m", "me"));
+  });
+  EXPECT_EQ(error.kind(), ErrorKind::permission);
+  EXPECT_THAT(error.what(), AllOf(HasSubstr(mallory.user), HasSubstr("triggers")));
   EXPECT_EQ(console.value("SELECT string_agg(DISTINCT what, ', ') FROM ran"), "null");
 }
 
