@@ -24,6 +24,7 @@ void check_tls(const TlsOptions& tls) {
       uses_tls(tls.mode) || !files,
       "TLS files are set but tls.mode is off; set tls.mode to verify, or remove the files");
   detail::check_certificate(tls);
+  detail::check_ca(tls.mode, tls.ca_file);
   detail::require(
       tls.mode != TlsMode::encrypt || tls.ca_file.empty(),
       "tls.ca_file is set but tls.mode \"encrypt\" checks no certificate; use verify_ca or "
@@ -68,10 +69,9 @@ Settings::Settings(const MySqlOptions& checked)
           ContentionPlan{options.sql.contention}.request_timeout)},
       pool_size{options.sql.pool_size.value_or(default_pool_size)} {}
 
-// Without a CA file of its own verify_ca accepts whoever has any certificate of a public CA.
 bool Settings::trusts_server() const noexcept {
   return !options.unix_socket.empty() || options.tls.mode == TlsMode::verify ||
-         (options.tls.mode == TlsMode::verify_ca && !options.tls.ca_file.empty());
+         options.tls.mode == TlsMode::verify_ca;
 }
 
 }  // namespace simba::mysql

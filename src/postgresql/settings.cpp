@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "core/checks.hpp"
 #include "core/current_credentials.hpp"
 #include "core/plain_password.hpp"
 #include "core/text.hpp"
@@ -65,12 +66,13 @@ const char* ssl_mode(TlsMode mode) noexcept {
   return "verify-full";
 }
 
-/// The CAs that the system trusts, where the options and the environment name none. libpq 15 has no
-/// name for them.
+/// For `verify` the CAs that the system trusts, where the options and the environment name none.
+/// libpq 15 has no name for them.
 std::string ca_file(const TlsOptions& tls, const LibpqDefaults& defaults) {
   const bool verified = tls.mode == TlsMode::verify_ca || tls.mode == TlsMode::verify;
   if (!tls.ca_file.empty() || !verified) return tls.ca_file;
   const std::string environment = defaults.value("sslrootcert");
+  detail::check_ca(tls.mode, environment);
   return environment.empty() ? "/etc/ssl/certs/ca-certificates.crt" : environment;
 }
 

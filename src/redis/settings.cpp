@@ -112,6 +112,7 @@ std::shared_ptr<const ConnectionSettings> checked_settings(const RedisOptions& o
                   "master_name must not be empty; set it to the name that the sentinels use");
 
   detail::check_certificate(options.tls);
+  detail::check_ca(options.tls.mode, options.tls.ca_file);
 
   const milliseconds command_timeout = options.command_timeout.value_or(plan.request_timeout);
   detail::in_bounds("connect_timeout", options.connect_timeout, milliseconds{1});

@@ -21,9 +21,9 @@ struct MySqlOptions {
   std::uint16_t port = 3306;
   std::string unix_socket{};  ///< a path, used instead of host and port
   std::string user{};         ///< needs SELECT, INSERT and UPDATE on table `simba_mutex`
-  /// Sent itself only to a server that is verified (`tls.mode` verify, or verify_ca with a
-  /// `ca_file`) or on a Unix socket. To others it is proven; accounts whose authentication method
-  /// cannot do that, such as caching_sha2_password, are refused.
+  /// Sent itself only to a server that is verified (`tls.mode` verify or verify_ca) or on a Unix
+  /// socket. To others it is proven; accounts whose authentication method cannot do that, such as
+  /// caching_sha2_password, are refused.
   Secret password{};
 
   /// Not empty: called for each new connection, on the thread that connects. `user` may be empty
@@ -32,10 +32,10 @@ struct MySqlOptions {
 
   std::string database{};
 
-  /// A server that does not offer TLS is sent nothing if TLS is required. An empty `ca_file` means
-  /// /etc/ssl/certs/ca-certificates.crt. If the server stops responding during the TLS handshake,
-  /// the connecting thread is blocked for the connect timeout, rounded up to seconds. Must be off
-  /// with `unix_socket`.
+  /// A server that does not offer TLS is sent nothing if TLS is required. For `verify` an empty
+  /// `ca_file` means /etc/ssl/certs/ca-certificates.crt. If the server stops responding during the
+  /// TLS handshake, the connecting thread is blocked for the connect timeout, rounded up to
+  /// seconds. Must be off with `unix_socket`.
   TlsOptions tls{};
 
   sql::SqlOptions sql{};

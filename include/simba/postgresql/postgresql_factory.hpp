@@ -34,7 +34,8 @@ struct PostgreSqlOptions {
   CredentialsSource credentials{};  ///< not empty: called for each new connection, on the thread
                                     ///< that connects
   std::string database{};           ///< empty: the user name
-  TlsOptions tls{};                 ///< if the mode is unset, libpq's (PGSSLMODE) applies
+  TlsOptions tls{};                 ///< if the mode is unset, libpq's (PGSSLMODE) applies; if
+                                    ///< `ca_file` is empty, PGSSLROOTCERT
   Listen listen = Listen::yes;
   sql::SqlOptions sql{};
 };

@@ -83,7 +83,7 @@ void bind_tls(KeyTable& table, TlsOptions& options) {
                          {"verify", TlsMode::verify}});
   table.path({.name = "ca-file",
               .meaning = "CA certificates, in PEM format",
-              .fallback = "the system's trusted CAs",
+              .fallback = "the system's trusted CAs; required with `verify-ca`",
               .field = "tls.ca_file"},
              options.ca_file);
   table.path({.name = "certificate-file",

@@ -27,6 +27,7 @@ MySqlOptions options_for(const RogueServer& rogue, TlsMode mode) {
   options.password = Secret{password};
   options.database = "simba";
   options.tls.mode = mode;
+  if (mode == TlsMode::verify_ca) options.tls.ca_file = "/etc/ssl/certs/ca-certificates.crt";
   return options;
 }
 

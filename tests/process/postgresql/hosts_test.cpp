@@ -88,9 +88,9 @@ TEST(PostgreSqlTls, TheCasOfTheEnvironmentCountWhereTheOptionsNameNone) {
   const support::PostgreSqlServer server{support::Tls::on, {"-c", "fsync=off"}};
   const std::string folder = server.location().certificates;
   PostgreSqlOptions options = options_of(server.location());
-  options.tls.mode = TlsMode::verify;
-  {
+  for (const TlsMode mode : {TlsMode::verify_ca, TlsMode::verify}) {
     const Variable variable{"PGSSLROOTCERT", folder + "/ca.crt"};
+    options.tls.mode = mode;
     EXPECT_NO_THROW(Client{options}.connect());
   }
   const Variable variable{"PGSSLROOTCERT", folder + "/stranger.crt"};

@@ -257,6 +257,7 @@ PostgreSqlOptions with_password(TlsMode mode) {
   options.user = user;
   options.password = Secret{password};
   options.tls.mode = mode;
+  if (mode == TlsMode::verify_ca) options.tls.ca_file = "/etc/ssl/certs/ca-certificates.crt";
   options.listen = Listen::no;
   return options;
 }

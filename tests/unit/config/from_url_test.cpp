@@ -121,7 +121,15 @@ TEST(ConfigurationFromUrl, RefusesWhatIsSaidTwice) {
       refusal_of_url("redis://u:hunter2@h?password-file=/f"),
       AllOf(HasSubstr("password and password-file are both set"), Not(HasSubstr("hunter2"))));
   EXPECT_THAT(refusal_of_url("rediss://h?tls=off"), HasSubstr("rediss:// means TLS"));
-  EXPECT_EQ(description_of("rediss://h?tls=verify-ca"), "rediss://h:6379");
+  EXPECT_EQ(description_of("rediss://h?tls=verify-ca&ca-file=/ca.pem"), "rediss://h:6379");
+}
+
+// The system's CAs would vouch for whoever has a certificate for any host.
+TEST(ConfigurationFromUrl, RefusesToVerifyACaThatIsNotNamed) {
+  for (const char* url : {"rediss://h", "mysql://u@h/d", "postgresql://h/d"}) {
+    EXPECT_THAT(refusal_of_url(std::string{url} + "?tls=verify-ca"), HasSubstr("set ca-file"))
+        << url;
+  }
 }
 
 TEST(ConfigurationFromUrl, SendsAPasswordToAnotherHostWithoutTlsOnlyIfToldTo) {

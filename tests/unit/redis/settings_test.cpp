@@ -71,6 +71,7 @@ TEST(RedisPlan, WhatContradictsItselfIsRefusedWithWhatToDo) {
   });
   expect_refused("tls.certificate_file and tls.key_file must be set together",
                  [](auto& o) { o.tls.certificate_file = "/x"; });
+  expect_refused("set tls.ca_file", [](auto& o) { o.tls.mode = TlsMode::verify_ca; });
   expect_refused("wait_timeout must be less than command_timeout, 2373 ms (got 60000 ms)",
                  [](auto& o) {
                    o.wait_replicas = 1;
