@@ -1,9 +1,9 @@
 #include "redis/admin/admin_answers.hpp"
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cstdint>
-#include <initializer_list>
 #include <utility>
 #include <vector>
 
@@ -22,6 +22,64 @@ using std::chrono::milliseconds;
 
 /// Longer than any lease that an answer tells, so it stands for a key without an expiry.
 constexpr milliseconds without_end = std::chrono::hours{24 * 1'000};
+
+std::vector<std::string_view> words_of(std::string_view line) {
+  std::vector<std::string_view> words;
+  while (!line.empty()) {
+    const std::size_t end = std::min(line.find(' '), line.size());
+    if (end > 0) words.push_back(line.substr(0, end));
+    line.remove_prefix(std::min(end + 1, line.size()));
+  }
+  return words;
+}
+
+/// What the rules of an ACL allow, as far as we care. Each changes what those before it say.
+class AclRules {
+ public:
+  void add(std::string_view rule) {
+    if (rule == "&*" || rule == "allchannels") every_channel_ = true;
+    if (rule == "resetchannels") every_channel_ = false;
+    if (rule == "~*" || rule == "allkeys" || rule == "~simba:*") keys_ = true;
+    if (rule == "resetkeys") keys_ = false;
+    if (rule == "allcommands") rule = "+@all";
+    if (rule == "nocommands") rule = "-@all";
+    if (!rule.starts_with('+') && !rule.starts_with('-')) return;
+    for (Command& command : commands_) {
+      if (command.is_meant_by(rule.substr(1))) command.allowed = rule.starts_with('+');
+    }
+  }
+
+  bool uses_every_channel() const {
+    return every_channel_ &&
+           std::any_of(commands_.begin(), commands_.end(),
+                       [](const Command& one) { return one.allowed && !one.reads_requests; });
+  }
+  bool reads_requests() const {
+    return std::any_of(commands_.begin(), commands_.end(),
+                       [](const Command& one) { return one.allowed && one.reads_requests; });
+  }
+  bool uses_keys() const noexcept { return keys_; }
+
+ private:
+  struct Command {
+    bool is_meant_by(std::string_view rule) const {
+      return std::find(names.begin(), names.end(), rule) != names.end();
+    }
+
+    std::array<std::string_view, 6> names;  ///< its own, and those of its categories
+    bool reads_requests = false;
+    bool allowed = false;
+  };
+
+  std::array<Command, 5> commands_{
+      {{{"publish", "@all", "@pubsub", "@fast"}},
+       {{"subscribe", "@all", "@pubsub", "@slow"}},
+       {{"psubscribe", "@all", "@pubsub", "@slow"}},
+       {{"monitor", "@all", "@admin", "@slow", "@dangerous"}, true},
+       {{"slowlog", "slowlog|get", "@all", "@admin", "@slow", "@dangerous"}, true}}};
+  bool every_channel_ = false;
+  bool keys_ = false;
+};
 
 }  // namespace
 
@@ -103,26 +161,32 @@ milliseconds ahead_of(StoreTime before, StoreTime clock, StoreTime after) {
   return milliseconds{0};
 }
 
-std::string user_of_every_channel(std::string_view line) {
-  std::vector<std::string_view> words;
-  while (!line.empty()) {
-    const std::size_t end = std::min(line.find(' '), line.size());
-    std::string_view word = line.substr(0, end);
-    if (words.size() > 1) {  // of a selector, after the name
-      while (word.starts_with('(')) word.remove_prefix(1);
-      while (word.ends_with(')')) word.remove_suffix(1);
+AclUser acl_user_in(std::string_view line) {
+  const std::vector<std::string_view> words = words_of(line);
+  if (words.size() < 2 || words[0] != "user") return {};
+  AclUser user{.name = std::string{words[1]}};
+  bool enabled = false;
+  bool reads_requests = false;
+  bool uses_keys = false;
+  for (std::size_t i = 2; i < words.size();) {
+    AclRules rules;
+    // The rules of the user, or of a selector, which is in brackets and adds to them.
+    const bool is_selector = words[i].starts_with('(');
+    for (bool last = false; i < words.size() && !last; ++i) {
+      std::string_view word = words[i];
+      if (!is_selector && word.starts_with('(')) break;
+      if (is_selector && word.starts_with('(')) word.remove_prefix(1);
+      last = is_selector && word.ends_with(')');
+      if (last) word.remove_suffix(1);
+      if (word == "on") enabled = true;
+      rules.add(word);
     }
-    if (!word.empty()) words.push_back(word);
-    line.remove_prefix(std::min(end + 1, line.size()));
+    user.uses_every_channel = user.uses_every_channel || rules.uses_every_channel();
+    reads_requests = reads_requests || rules.reads_requests();
+    uses_keys = uses_keys || rules.uses_keys();
   }
-  const auto has = [&](std::initializer_list<std::string_view> any) {
-    return std::find_first_of(words.begin(), words.end(), any.begin(), any.end()) != words.end();
-  };
-  if (words.size() < 3 || words[0] != "user" || !has({"on"}) || !has({"&*", "allchannels"}) ||
-      !has({"+@all", "allcommands", "+@pubsub", "+publish", "+subscribe", "+psubscribe"})) {
-    return {};
-  }
-  return std::string{words[1]};
+  user.only_reads_requests = reads_requests && !uses_keys;
+  return enabled ? user : AclUser{};
 }
 
 LeaseRecord record_in(const Reply& reply, const std::string& mutex) {

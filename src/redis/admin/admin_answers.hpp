@@ -46,9 +46,14 @@ std::vector<Endpoint> replicas_in(const Reply& role);
 /// after it.
 std::chrono::milliseconds ahead_of(StoreTime before, StoreTime clock, StoreTime after);
 
-/// The user in a line of ACL LIST, if it is enabled and may publish or listen on every channel;
-/// else empty.
-std::string user_of_every_channel(std::string_view line);
+struct AclUser {
+  std::string name{};                ///< empty: there is none who is enabled
+  bool uses_every_channel = false;   ///< publishes or listens
+  bool only_reads_requests = false;  ///< by MONITOR or SLOWLOG; has no rights to our keys
+};
+
+/// The user in a line of ACL LIST.
+AclUser acl_user_in(std::string_view line);
 
 /// The mutex that a key belongs to; empty: to none, or not as the key that we look for.
 std::string_view mutex_of(std::string_view key);

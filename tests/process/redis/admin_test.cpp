@@ -166,7 +166,8 @@ TEST_F(RedisAdmin, SaysWhichRightsToolsNeed) {
   const auto plain = make_redis_admin(options, quiet_runtime());
   const auto report = plain->examine();
   EXPECT_THAT(problems(report), IsEmpty());
-  EXPECT_THAT(notes(report), ElementsAre(HasSubstr("+info"), HasSubstr("+scan")));
+  EXPECT_THAT(notes(report),
+              ElementsAre(HasSubstr("+info"), HasSubstr("+acl|list"), HasSubstr("+scan")));
   const Error error = error_of([&] { plain->list(); });
   EXPECT_EQ(error.kind(), ErrorKind::permission);
   EXPECT_THAT(error.what(), HasSubstr("+scan"));
@@ -177,11 +178,24 @@ TEST_F(RedisAdmin, WarnsOfUsersWhoMayUseEveryChannel) {
   const std::string user = unique("spy");
   console.ask({"ACL", "SETUSER", user, "on", ">" + location.password, "&*", "+psubscribe"});
   EXPECT_THAT(warnings(admin->examine()), Contains(HasSubstr("user " + user + " may use every")));
-  console.ask({"ACL", "SETUSER", user, "resetchannels"});
+  for (const char* category : {"+@fast", "+@slow"}) {
+    console.ask({"ACL", "SETUSER", user, "-@all", category});
+    EXPECT_THAT(warnings(admin->examine()), Contains(HasSubstr("user " + user + " may use every")));
+  }
+  console.ask({"ACL", "SETUSER", user, "resetchannels", "-@all"});
   EXPECT_THAT(warnings(admin->examine()), Not(Contains(HasSubstr(user))));
   console.ask({"ACL", "DELUSER", user});
   const auto plain = make_redis_admin(options, quiet_runtime());
   EXPECT_THAT(warnings(plain->examine()), Not(Contains(HasSubstr("every channel"))));
+}
+
+TEST_F(RedisAdmin, WarnsOfUsersWhoReadTheSecretsOfWaiters) {
+  const std::string user = unique("reader");
+  console.ask({"ACL", "SETUSER", user, "on", ">" + location.password, "+monitor"});
+  EXPECT_THAT(warnings(admin->examine()), Contains(HasSubstr("ACL SETUSER " + user + " -monitor")));
+  console.ask({"ACL", "SETUSER", user, "~simba:*"});
+  EXPECT_THAT(warnings(admin->examine()), Not(Contains(HasSubstr(user))));
+  console.ask({"ACL", "DELUSER", user});
 }
 
 TEST_F(RedisAdmin, NamesTheRightsThatAreMissing) {

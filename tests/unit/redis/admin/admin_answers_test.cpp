@@ -111,6 +111,11 @@ TEST(RedisAdminAnswers, AClockIsOffByWhatTheTimeBetweenTwoLooksAtAnotherDoesNotE
   EXPECT_EQ(ahead_of(at(0), at(-7), at(5)).count(), -7);
 }
 
+std::string user_of_every_channel(std::string_view line) {
+  const AclUser user = acl_user_in(line);
+  return user.uses_every_channel ? user.name : "";
+}
+
 TEST(RedisAdminAnswers, WhoMayUseEveryChannelIsFoundInALineOfTheAcl) {
   EXPECT_EQ(user_of_every_channel("user default on nopass ~* &* +@all"), "default");
   EXPECT_EQ(user_of_every_channel("user spy on #1f &* -@all +psubscribe"), "spy");
@@ -120,8 +125,32 @@ TEST(RedisAdminAnswers, WhoMayUseEveryChannelIsFoundInALineOfTheAcl) {
   EXPECT_EQ(user_of_every_channel("user reader on #1f ~* &* -@all +get"), "");
   EXPECT_EQ(user_of_every_channel("user (spy) on #1f resetchannels -@all (&* -@all +publish)"),
             "(spy)");
+  for (const char* rules : {"+@fast", "+@slow", "+@pubsub", "-@all +@slow -subscribe",
+                            "-@all +@pubsub -subscribe  (~x resetchannels -@all)"}) {
+    EXPECT_EQ(user_of_every_channel(std::string{"user spy on #1f &* "} + rules), "spy") << rules;
+  }
+  for (const char* rules :
+       {"+@all -@pubsub", "+@fast -publish", "+@slow -@pubsub", "+publish -publish (~x &* +get)"}) {
+    EXPECT_EQ(user_of_every_channel(std::string{"user app on #1f &* "} + rules), "") << rules;
+  }
+  EXPECT_EQ(user_of_every_channel("user app on #1f &simba:* -@all +publish (&* -@all +get)"), "");
   EXPECT_EQ(user_of_every_channel(""), "");
   EXPECT_EQ(user_of_every_channel("user"), "");
+}
+
+TEST(RedisAdminAnswers, WhoReadsRequestsAndHasNoRightsToOurKeysIsFoundInALineOfTheAcl) {
+  const auto only_reads = [](const std::string& rules) {
+    return acl_user_in("user spy on #1f " + rules).only_reads_requests;
+  };
+  for (const char* rules : {"-@all +monitor", "~other:* +slowlog|get", "+@admin", "+@dangerous",
+                            "+@all", "-@all +@slow -slowlog", "-@all (~x +monitor)"}) {
+    EXPECT_TRUE(only_reads(rules)) << rules;
+  }
+  for (const char* rules : {"~* +@all", "~simba:* +monitor", "allkeys allcommands", "-@all +get",
+                            "+@all -@dangerous", "+@slow -monitor -slowlog"}) {
+    EXPECT_FALSE(only_reads(rules)) << rules;
+  }
+  EXPECT_FALSE(acl_user_in("user gone off #1f +@all").only_reads_requests);
 }
 
 }  // namespace
