@@ -61,6 +61,17 @@ std::string without_password(std::string_view url) {
   return kept;
 }
 
+/// As settings are read, SIMBA_REDIS_sentinel-password is the same as
+/// SIMBA_REDIS_SENTINEL_PASSWORD.
+std::string as_setting(std::string_view name) {
+  std::string setting{name};
+  for (char& c : setting) {
+    if (c >= 'a' && c <= 'z') c = static_cast<char>(c - 'a' + 'A');
+    if (c == '-') c = '_';
+  }
+  return setting;
+}
+
 /// Our environment with some variables replaced.
 std::vector<std::string> environment_with(
     const std::vector<std::pair<std::string, std::string>>& variables, const Passwords& passwords) {
@@ -74,9 +85,11 @@ std::vector<std::string> environment_with(
     const auto& secrets = passwords.variables;
     const bool secret = std::find(secrets.begin(), secrets.end(), name) != secrets.end();
     if (secret && !passwords.shared) continue;
-    const bool ours = !passwords.shared && name.starts_with("SIMBA_") && name.size() < text.size();
-    if (ours && name.ends_with("_PASSWORD")) continue;
-    if (ours && (name == "SIMBA_BACKEND" || name.ends_with("_URL"))) {
+    const std::string setting = as_setting(name);
+    const bool ours =
+        !passwords.shared && setting.starts_with("SIMBA_") && name.size() < text.size();
+    if (ours && setting.ends_with("_PASSWORD")) continue;
+    if (ours && (setting == "SIMBA_BACKEND" || setting.ends_with("_URL"))) {
       lines.push_back(fmt::format("{}={}", name, without_password(text.substr(name.size() + 1))));
     } else {
       lines.emplace_back(text);

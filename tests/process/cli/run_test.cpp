@@ -49,17 +49,23 @@ TEST_F(CliRun, KeepsPasswordsFromTheCommandUnlessToldToShareThem) {
       {"SIMBA_BACKEND", "redis://app:hidden3@10.0.0.5,h2/0?ttl=5s&password=hidden4&drift=1"},
       {"SIMBA_MYSQL_URL", "mysql://:hidden5@[::1]:3306/db?sentinel-password=hidden6"},
       {"SIMBA_POSTGRESQL_URL", "postgresql://app@db/app?ttl=5s"},
+      // As settings these are read, too.
+      {"SIMBA_REDIS_Password", "hidden7"},
+      {"SIMBA_REDIS_sentinel-password", "hidden8"},
+      {"SIMBA_REDIS_url", "redis://:hidden9@h"},
       {"PGPASSWORD", "of CMD"}};
-  CliProgram hides{script("env"), variables};
+  // Not a shell, which drops what it cannot name.
+  CliProgram hides{line("run", {"--", "env"}), variables};
   ASSERT_EQ(hides.wait(), 0) << hides.err();
   EXPECT_THAT(hides.out(), testing::Not(HasSubstr("hidden")));
-  for (const auto* line : {"SIMBA_MYSQL_PASSWORD_FILE=/run/secrets/redis\n", "PGPASSWORD=of CMD\n",
-                           "SIMBA_BACKEND=redis://app@10.0.0.5,h2/0?ttl=5s&drift=1\n",
-                           "SIMBA_MYSQL_URL=mysql://[::1]:3306/db\n",
-                           "SIMBA_POSTGRESQL_URL=postgresql://app@db/app?ttl=5s\n"}) {
+  for (const auto* line :
+       {"SIMBA_MYSQL_PASSWORD_FILE=/run/secrets/redis\n", "PGPASSWORD=of CMD\n",
+        "SIMBA_BACKEND=redis://app@10.0.0.5,h2/0?ttl=5s&drift=1\n",
+        "SIMBA_MYSQL_URL=mysql://[::1]:3306/db\n",
+        "SIMBA_POSTGRESQL_URL=postgresql://app@db/app?ttl=5s\n", "SIMBA_REDIS_url=redis://h\n"}) {
     EXPECT_THAT(hides.out(), HasSubstr(line));
   }
-  CliProgram shares{script("env", {"--share-passwords"}), variables};
+  CliProgram shares{line("run", {"--share-passwords", "--", "env"}), variables};
   ASSERT_EQ(shares.wait(), 0) << shares.err();
   for (const auto& [name, value] : variables) {
     EXPECT_THAT(shares.out(), HasSubstr(name + "=" + value + "\n"));
