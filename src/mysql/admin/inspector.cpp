@@ -41,16 +41,14 @@ bool MySqlInspector::has_table() {
   throw to_error(settings_, *reply.refusal, Phase::asking);
 }
 
-std::vector<std::string> MySqlInspector::names() {
+void MySqlInspector::read_names(const std::function<void(std::string name)>& add) {
   const Reply reply = ask("SELECT mutex FROM simba_mutex");
   if (reply.refusal) throw to_error(settings_, *reply.refusal, Phase::asking);
-  std::vector<std::string> names;
   for (const auto& row : answer::last(reply).rows) {
     if (row.empty()) continue;
     const StatementResult::Value& name = row.front();
-    if (name) names.push_back(*name);
+    if (name) add(*name);
   }
-  return names;
 }
 
 engine::StoreReport MySqlInspector::examine() {

@@ -1,10 +1,10 @@
 #pragma once
 
 #include <chrono>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "mysql/connection.hpp"
 #include "mysql/settings.hpp"
@@ -18,7 +18,7 @@ class MySqlInspector final : public sql::TableInspector {
   MySqlInspector(Settings checked, std::chrono::milliseconds connect_timeout);
 
   bool has_table() override;
-  std::vector<std::string> names() override;
+  void read_names(const std::function<void(std::string name)>& add) override;
   engine::StoreReport examine() override;
 
  private:

@@ -59,13 +59,11 @@ std::string PostgreSqlInspector::table() {
   return name;
 }
 
-std::vector<std::string> PostgreSqlInspector::names() {
-  std::vector<std::string> names;
+void PostgreSqlInspector::read_names(const std::function<void(std::string name)>& add) {
   const std::string name = table();
-  if (name.empty()) return names;
+  if (name.empty()) return;
   const TableText found = ask(("SELECT mutex FROM " + name).c_str());
-  for (std::size_t row = 0; row < found.size(); ++row) names.push_back(value_in(found, row, 0));
-  return names;
+  for (std::size_t row = 0; row < found.size(); ++row) add(value_in(found, row, 0));
 }
 
 engine::StoreReport PostgreSqlInspector::examine() {

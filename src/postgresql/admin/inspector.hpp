@@ -1,9 +1,9 @@
 #pragma once
 
 #include <chrono>
+#include <functional>
 #include <memory>
 #include <string>
-#include <vector>
 
 #include "postgresql/admin/examination.hpp"
 #include "postgresql/connection.hpp"
@@ -19,7 +19,7 @@ class PostgreSqlInspector final : public sql::TableInspector {
                       std::chrono::milliseconds statement_timeout);
 
   bool has_table() override;
-  std::vector<std::string> names() override;
+  void read_names(const std::function<void(std::string name)>& add) override;
   engine::StoreReport examine() override;
 
  private:

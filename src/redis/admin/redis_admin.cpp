@@ -12,6 +12,7 @@
 
 #include <fmt/format.h>
 
+#include "core/listing_budget.hpp"
 #include "core/unreadable_mutexes.hpp"
 #include "redis/admin/admin_answers.hpp"
 #include "redis/admin/examination.hpp"
@@ -60,7 +61,8 @@ class RedisAdmin final : public engine::StoreAdmin {
 
   std::vector<MutexEntry> list() override {
     std::vector<MutexEntry> entries;
-    for (const Endpoint& master : console_.masters()) add_all_of(master, entries);
+    detail::ListingBudget budget{"Redis"};
+    for (const Endpoint& master : console_.masters()) add_all_of(master, entries, budget);
     std::sort(entries.begin(), entries.end(),
               [](const MutexEntry& a, const MutexEntry& b) { return a.mutex < b.mutex; });
     // A slot that moved meanwhile was seen at both its servers.
@@ -115,7 +117,7 @@ class RedisAdmin final : public engine::StoreAdmin {
     return record_in(replies.at(0), owned.mutex).owner_id != owned.owner_id;
   }
 
-  std::set<std::string> names_at(const Endpoint& master) {
+  std::set<std::string> names_at(const Endpoint& master, detail::ListingBudget& budget) {
     std::set<std::string> names;
     std::string cursor = "0";
     const LocalTime begin = runtime_->clock->now();
@@ -137,7 +139,8 @@ class RedisAdmin final : public engine::StoreAdmin {
       }
       cursor = reply.elements[0].text;
       for (const Reply& key : reply.elements[1].elements) {
-        if (const auto mutex = mutex_of(key.text); !mutex.empty()) names.emplace(mutex);
+        const auto mutex = mutex_of(key.text);
+        if (!mutex.empty() && names.emplace(mutex).second) budget.spend(mutex);
       }
     } while (cursor != "0");
     return names;
@@ -152,8 +155,9 @@ class RedisAdmin final : public engine::StoreAdmin {
                              place_of(master))};
   }
 
-  void add_all_of(const Endpoint& master, std::vector<MutexEntry>& entries) {
-    const std::set<std::string> found = names_at(master);
+  void add_all_of(const Endpoint& master, std::vector<MutexEntry>& entries,
+                  detail::ListingBudget& budget) {
+    const std::set<std::string> found = names_at(master, budget);
     const std::vector<std::string> names{found.begin(), found.end()};
     for (std::span<const std::string> rest{names}; !rest.empty();) {
       const auto batch = rest.first(std::min(rest.size(), batch_size));
@@ -168,6 +172,7 @@ class RedisAdmin final : public engine::StoreAdmin {
                             console_.options().topology == Topology::cluster);
         try {
           entries.push_back(again ? look(batch[i]) : entry_in(answer, batch[i]));
+          budget.spend(entries.back().owner_id);
         } catch (const Error& error) {
           if (!detail::UnreadableMutexes::concerns_one(error)) throw;
           unreadable_.leave_out(batch[i], error);

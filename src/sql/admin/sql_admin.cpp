@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "core/listing_budget.hpp"
 #include "core/text.hpp"
 #include "core/unreadable_mutexes.hpp"
 #include "simba/core/error.hpp"
@@ -58,11 +59,17 @@ class SqlAdmin final : public engine::StoreAdmin {
 
   std::vector<MutexEntry> list() override {
     if (connected() == nullptr) return {};
-    const std::vector<std::string> names = inspector_->names();
+    detail::ListingBudget budget{std::string{database_->name()}};
+    std::vector<std::string> names;
+    inspector_->read_names([&](std::string name) {
+      budget.spend(name);
+      names.push_back(std::move(name));
+    });
     std::vector<MutexEntry> entries;
     entries.reserve(names.size());
     for (std::span<const std::string> rest{names}; !rest.empty();) {
       const auto batch = rest.first(std::min(rest.size(), batch_size));
+      const std::size_t before = entries.size();
       try {
         add(batch, entries);
       } catch (const Error& error) {
@@ -71,6 +78,7 @@ class SqlAdmin final : public engine::StoreAdmin {
         if (!look_at_nobodys()) return {};
         add_one_by_one(batch, entries);
       }
+      for (const auto& entry : std::span{entries}.subspan(before)) budget.spend(entry.owner_id);
       rest = rest.subspan(batch.size());
     }
     std::sort(entries.begin(), entries.end(),

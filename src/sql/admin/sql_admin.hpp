@@ -33,8 +33,9 @@ class TableInspector {
   /// Whether the store finds all that it needs. Makes nothing.
   virtual bool has_table() = 0;
 
-  /// The names of all mutexes, in any order. The table is there.
-  virtual std::vector<std::string> names() = 0;
+  /// Hands over the names of all mutexes, in any order. The table is there. What `add` throws ends
+  /// it.
+  virtual void read_names(const std::function<void(std::string name)>& add) = 0;
 
   /// As `StoreAdmin::examine`.
   virtual engine::StoreReport examine() = 0;

@@ -46,12 +46,10 @@ bool FileInspector::has_table() {
   return is_complete(connection);
 }
 
-std::vector<std::string> FileInspector::names() {
+void FileInspector::read_names(const std::function<void(std::string name)>& add) {
   Connection connection = open();
   Statement statement{connection, "SELECT mutex FROM simba_mutex"};
-  std::vector<std::string> names;
-  while (statement.step()) names.push_back(statement.text(0));
-  return names;
+  while (statement.step()) add(statement.text(0));
 }
 
 engine::StoreReport FileInspector::examine() {

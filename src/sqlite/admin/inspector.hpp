@@ -2,8 +2,8 @@
 
 #include <chrono>
 #include <filesystem>
+#include <functional>
 #include <string>
-#include <vector>
 
 #include "sql/admin/sql_admin.hpp"
 #include "sqlite/connection.hpp"
@@ -18,7 +18,7 @@ class FileInspector final : public sql::TableInspector {
 
   void check_exists() override;
   bool has_table() override;
-  std::vector<std::string> names() override;
+  void read_names(const std::function<void(std::string name)>& add) override;
   engine::StoreReport examine() override;
 
  private:

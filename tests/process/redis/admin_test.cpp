@@ -447,5 +447,19 @@ TEST(RedisAdminOfARogue, AListThatNeverEndsIsGivenUp) {
   }
 }
 
+// Each reply is of a size that is allowed.
+TEST(RedisAdminOfARogue, AListThatWouldTakeUpAllMemoryIsGivenUp) {
+  const support::RedisServer server;
+  Console{server.location()}.ask(
+      {"EVAL",
+       "for i = 1, 24000 do redis.call('SET', 'simba:{' .. i .. string.rep('x', 6000) .. '}', '') "
+       "end",
+       "0"});
+  const auto admin =
+      make_redis_admin(as_admin(support::redis_options(server.location())), quiet_runtime());
+  const Error error = error_of([&] { admin->list(); });
+  EXPECT_THAT(error.what(), testing::HasSubstr("(limit: 128 MiB); name one with -m"));
+}
+
 }  // namespace
 }  // namespace simba::admin_test

@@ -54,6 +54,7 @@ class FakeDatabase final : public Database {
   std::function<void(const Wakeup& closing, std::span<const Ask> asks)> before_change{};
 
   std::function<void(std::span<const std::string> mutexes)> on_look{};
+  std::string owner_of_all{};
 
   std::atomic<int> connects{0};
   std::atomic<int> looks{0};
@@ -78,7 +79,9 @@ class FakeDatabase final : public Database {
       ++database_.looks;
       if (database_.on_look) database_.on_look(mutexes);
       std::vector<Row> rows;
-      for (const std::string& mutex : mutexes) rows.push_back({.mutex = mutex, .owner_id = {}});
+      for (const std::string& mutex : mutexes) {
+        rows.push_back({.mutex = mutex, .owner_id = database_.owner_of_all});
+      }
       return rows;
     }
     bool init(const std::string& /*mutex*/, LocalTime /*deadline*/) override { return true; }

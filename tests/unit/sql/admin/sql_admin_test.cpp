@@ -64,20 +64,32 @@ TEST(SqlAdminColumns, AreAProblemWhereNoTimeFits) {
 class FullTable final : public TableInspector {
  public:
   bool has_table() override { return true; }
-  std::vector<std::string> names() override {
-    std::vector<std::string> names;
-    for (int i = 0; i < 1'000; ++i) names.push_back("m" + std::to_string(i));
-    return names;
+  void read_names(const std::function<void(std::string name)>& add) override {
+    for (int i = 0; i < 1'000; ++i) add("m" + std::to_string(i) + rest_of_names);
   }
   engine::StoreReport examine() override { return {}; }
+
+  std::string rest_of_names{};  ///< set before use
 };
 
 struct SqlAdminListing : testing::Test {
-  std::vector<engine::MutexEntry> list() const {
+  std::vector<engine::MutexEntry> list() {
     return make_sql_admin(
-               std::make_unique<FullTable>(), [this](Schema) { return database; }, {}, {}, log)
+               std::move(table), [this](Schema) { return database; }, {}, {}, log)
         ->list();
   }
+
+  /// The error that ends a listing.
+  std::string refusal() {
+    try {
+      list();
+      return "accepted";
+    } catch (const Error& error) {
+      return error.what();
+    }
+  }
+
+  std::unique_ptr<FullTable> table = std::make_unique<FullTable>();
 
   const std::shared_ptr<FakeDatabase> database = std::make_shared<FakeDatabase>();
   const std::shared_ptr<testkit::CapturingLogger> log =
@@ -91,6 +103,17 @@ TEST_F(SqlAdminListing, LeavesOutTheOneRowThatCannotBeRead) {
   };
   EXPECT_THAT(list(), SizeIs(999));
   EXPECT_EQ(log->count("cannot read mutex \"m7\""), 1U) << log->text();
+}
+
+TEST_F(SqlAdminListing, IsGivenUpWhereNamesOrOwnersTakeTooMuchMemory) {
+  const std::string large(1'000'000, 'x');
+  table->rest_of_names = large;
+  EXPECT_THAT(refusal(), HasSubstr("(limit: 128 MiB); name one with -m"));
+  EXPECT_EQ(database->looks, 0);
+
+  table = std::make_unique<FullTable>();
+  database->owner_of_all = large.substr(0, 200'000);
+  EXPECT_THAT(refusal(), HasSubstr("(limit: 128 MiB); name one with -m"));
 }
 
 TEST_F(SqlAdminListing, FailsWhereEveryMutexFails) {
