@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "core/text.hpp"
 #include "mysql/answer.hpp"
 #include "mysql/statements.hpp"
 #include "mysql_schema.hpp"
@@ -205,8 +206,8 @@ Error MySqlSession::name_taken(const std::string& mutex, LocalTime deadline) {
   std::string other = "another";
   std::string collation;
   if (const auto& rows = answer::last(reply).rows; !rows.empty() && rows.front().size() == 2) {
-    other = fmt::format("\"{}\"", rows.front()[0].value_or(""));
-    collation = rows.front()[1].value_or("");
+    other = fmt::format("\"{}\"", detail::excerpt(rows.front()[0].value_or("")));
+    collation = detail::excerpt(rows.front()[1].value_or(""));
   }
   return Error{ErrorKind::configuration,
                fmt::format("table simba_mutex cannot tell mutex name \"{}\" from {} because of its "

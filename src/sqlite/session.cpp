@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "core/text.hpp"
 #include "sql/rows.hpp"
 
 namespace simba::sqlite {
@@ -298,7 +299,7 @@ SqliteSession::Found SqliteSession::found_in(Statement& statement) const {
         fmt::format(
             "SQLite store: {}: invalid value in column {} of the row of mutex \"{}\"; delete the "
             "row while nobody uses the mutex",
-            connection_->path().string(), column + 1, mutex)};
+            connection_->path().string(), column + 1, detail::excerpt(mutex))};
   }
   return {.row = {.mutex = statement.text(0),
                   .owner_id = statement.text(owner),

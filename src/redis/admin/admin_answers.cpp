@@ -10,6 +10,7 @@
 #include "core/text.hpp"
 #include "redis/protocol/lease_answer.hpp"
 #include "redis/protocol/server_error.hpp"
+#include "redis/settings.hpp"
 #include "simba/core/error.hpp"
 
 namespace simba::redis {
@@ -146,7 +147,7 @@ std::vector<Endpoint> replicas_in(const Reply& role) {
   std::vector<Endpoint> replicas;
   if (role.elements.size() < 3 || role.elements[0].text != "master") return replicas;
   for (const Reply& replica : role.elements[2].elements) {
-    if (replica.elements.size() < 2 || replica.elements[0].text.empty()) continue;
+    if (replica.elements.size() < 2 || !can_be_host(replica.elements[0].text)) continue;
     const auto port = detail::parse_number<std::uint16_t>(replica.elements[1].text);
     if (port && *port != 0) {
       replicas.push_back({.host = replica.elements[0].text, .port = *port});

@@ -125,6 +125,14 @@ TEST_F(MySqlBesideJvm, ANameThatTheCollationTakesForAnotherIsRefusedByName) {
   EXPECT_EQ(session->look(std::vector<std::string>{"job"}, soon()).at(0).version, 1U);
 }
 
+TEST_F(MySqlBesideJvm, TheOtherNameCannotSteerATerminal) {
+  console.run(
+      "ALTER TABLE simba_mutex CONVERT TO CHARACTER SET utf8mb4 COLLATE utf8mb4_unicode_ci");
+  acquire("j\x1bob", "me");
+  const Error error = error_of([&] { acquire("job", "me"); });
+  EXPECT_THAT(error.what(), HasSubstr("\"job\" from \"j\\x1bob\" because"));
+}
+
 TEST_F(MySqlBesideJvm, SuchANameDoesNotStopThoseThatGoWithIt) {
   const std::vector asks{ask("JOB", "me"), ask("job", "you"), ask("other", "me")};
   const auto rows = session->change(Change::acquire, asks, soon());

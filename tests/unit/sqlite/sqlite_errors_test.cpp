@@ -215,6 +215,21 @@ TEST_F(SqliteTest, ARowThatAStrangerHasSpoiltIsRefusedAndNoOther) {
   }
 }
 
+TEST_F(SqliteTest, ARowThatIsSpoiltCannotSteerATerminalByItsName) {
+  const auto database = make_database();
+  const auto session = connect(*database);
+  const std::string name = "m\x1b[2J";
+  change(*session, sql::Change::acquire, ask("m", "me"));
+  Connection{path, soon(), closing}.execute(
+      "UPDATE simba_mutex SET mutex = 'm' || char(27) || '[2J', version = 'seven'");
+  try {
+    look(*session, name);
+    FAIL() << "it was read";
+  } catch (const Error& error) {
+    EXPECT_THAT(error.what(), HasSubstr("of the row of mutex \"m\\x1b[2J\"; delete the row"));
+  }
+}
+
 TEST_F(SqliteTest, ATokenThatCannotGrowIsNotGiven) {
   const auto database = make_database();
   const auto session = connect(*database);

@@ -96,9 +96,11 @@ TEST(RedisAdminAnswers, ReplicasAreInTheRoleOfAMaster) {
   const auto replica = [](const std::string& host, const std::string& port) {
     return array_reply({text_reply(host), text_reply(port), text_reply("42")});
   };
-  const Reply role = array_reply({text_reply("master"), integer_reply(42),
-                                  array_reply({replica("10.0.0.6", "6380"), replica("", "1"),
-                                               replica("10.0.0.7", "x"), array_reply({})})});
+  const Reply role = array_reply(
+      {text_reply("master"), integer_reply(42),
+       array_reply({replica("10.0.0.6", "6380"), replica("", "1"), replica("10.0.0.7", "x"),
+                    array_reply({}), replica("10.0.0.8 x", "1"), replica("\x1b[2J", "1"),
+                    replica(std::string(256, 'h'), "1")})});
   EXPECT_EQ(replicas_in(role), (std::vector<Endpoint>{{.host = "10.0.0.6", .port = 6380}}));
   EXPECT_TRUE(replicas_in(array_reply({text_reply("slave"), text_reply("10.0.0.5")})).empty());
   EXPECT_TRUE(replicas_in(error_reply("NOPERM")).empty());
