@@ -263,4 +263,13 @@ Error creation_error(const Settings& settings, const Refusal& refusal, const std
   return told(settings, kind, refusal, advice);
 }
 
+Error view_in_place_of_table(const Settings& settings) {
+  return Error{
+      ErrorKind::permission,
+      fmt::format(
+          "MySQL at {}: simba_mutex in database {} is a view, which could run functions of "
+          "another user with the privileges of this one; drop the view, then run simba init",
+          settings.place, settings.options.database)};
+}
+
 }  // namespace simba::mysql

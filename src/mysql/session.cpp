@@ -105,6 +105,8 @@ void MySqlSession::set_up(LocalTime deadline) {
 }
 
 void MySqlSession::check_table(LocalTime deadline) {
+  const Reply view = must(statements::look_for_view(), deadline, never_changes);
+  if (!answer::last(view).rows.empty()) throw view_in_place_of_table(server_->settings);
   const Reply reply = ask(statements::look_for_table(), deadline);
   if (!reply.refusal) return;
   if (reply.refusal->code != table_missing ||

@@ -230,6 +230,11 @@ std::string_view identity() noexcept {
   return "SHOW VARIABLES WHERE Variable_name IN ('hostname','port','server_id','server_uuid')";
 }
 
+std::string_view look_for_view() noexcept {
+  return "SELECT table_type FROM information_schema.tables "
+         "WHERE table_schema=DATABASE() AND table_name='simba_mutex' AND table_type='VIEW'";
+}
+
 std::string_view look_for_table() noexcept {
   return "SELECT mutex,owner_id,acquired_at,ttl_at,transition_at,version FROM simba_mutex LIMIT 0";
 }

@@ -11,6 +11,7 @@
 #include "core/tested_versions.hpp"
 #include "core/text.hpp"
 #include "mysql/answer.hpp"
+#include "mysql/errors.hpp"
 #include "mysql/server.hpp"
 #include "mysql/statements.hpp"
 #include "simba/core/error.hpp"
@@ -99,6 +100,10 @@ engine::StoreReport Examination::run() const {
   engine::StoreReport report;
   check_server(report);
   const std::string_view processes = check_settings(report);
+  if (!rows_of(statements::look_for_view()).empty()) {
+    report.findings.push_back(problem(view_in_place_of_table(settings_)));
+    return report;
+  }
   const Reply table = ask_(statements::look_for_table());
   if (table.refusal && table.refusal->code == table_missing) {
     report.findings.push_back(

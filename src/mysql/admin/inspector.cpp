@@ -4,6 +4,7 @@
 
 #include "mysql/admin/examination.hpp"
 #include "mysql/answer.hpp"
+#include "mysql/errors.hpp"
 #include "mysql/statements.hpp"
 #include "simba/core/error.hpp"
 
@@ -35,6 +36,9 @@ Reply MySqlInspector::ask(std::string_view text) {
 }
 
 bool MySqlInspector::has_table() {
+  const Reply view = ask(statements::look_for_view());
+  if (view.refusal) throw to_error(settings_, *view.refusal, Phase::asking);
+  if (!answer::last(view).rows.empty()) throw view_in_place_of_table(settings_);
   const Reply reply = ask(statements::look_for_table());
   if (!reply.refusal) return true;
   if (reply.refusal->code == table_missing) return false;

@@ -4,7 +4,9 @@
 #include <gtest/gtest.h>
 
 #include "process/mysql/console.hpp"
+#include "simba/mysql/mysql_admin.hpp"
 #include "simba/testkit/capturing_logger.hpp"
+#include "sql/admin/sql_admin.hpp"
 #include "support/patience.hpp"
 #include "support/servers.hpp"
 
@@ -49,6 +51,31 @@ TEST(MySqlRefusal, AServerThatIsNotThereIsUnavailable) {
   options.host = "no-such-host.invalid";
   options.tls.mode = TlsMode::off;
   EXPECT_EQ(connect_error(options).kind(), ErrorKind::unavailable);
+}
+
+TEST(MySqlRefusal, AViewThatCouldRunCodeOfAnotherUserIsNotTouched) {
+  const MySqlOptions options = own_database();
+  Console console{options};
+  console.run("CREATE TABLE ran (what text)");
+  console.run(
+      "CREATE FUNCTION spy() RETURNS int MODIFIES SQL DATA SQL SECURITY INVOKER BEGIN INSERT INTO "
+      "ran VALUES (CURRENT_USER()); RETURN 1; END");
+  console.run("CREATE TABLE theirs (mutex varchar(66) PRIMARY KEY, owner_id varchar(128))");
+  console.run("INSERT INTO theirs VALUES ('m', '')");
+  console.run(
+      "CREATE SQL SECURITY INVOKER VIEW simba_mutex AS SELECT mutex, 0 AS acquired_at, 0 AS "
+      "ttl_at, "
+      "0 AS transition_at, owner_id, spy() AS version FROM theirs");
+
+  Client client{options};
+  const Error error =
+      error_of([&] { client.connect()->look(std::vector<std::string>{"m"}, soon()); });
+  EXPECT_EQ(error.kind(), ErrorKind::permission) << error.what();
+  EXPECT_THAT(error.what(), HasSubstr("is a view"));
+  const auto admin = make_mysql_admin(options, make_runtime());
+  EXPECT_THAT(error_of([&] { admin->init(); }).what(), HasSubstr("is a view"));
+  EXPECT_TRUE(sql::has_problem(admin->examine().findings));
+  EXPECT_EQ(console.value("SELECT COUNT(*) FROM ran"), "0");
 }
 
 TEST(MySqlRefusal, AMissingTableIsMadeOnceOrExpected) {
