@@ -58,7 +58,7 @@ Schedule Client::schedule(std::string name, const ScheduleConfig& when, Work wor
   const auto health = std::make_shared<detail::HealthRecord>();
   const auto of_runs = std::make_shared<std::weak_ptr<const Scheduler>>();
   const auto factory = core_->factory();
-  auto scheduler = std::make_shared<Scheduler>(
+  const std::shared_ptr<Scheduler> scheduler{new Scheduler{
       std::move(name), *factory, when,
       [work = std::move(work), token, of_runs](std::stop_token stop) {
         work(Run{token->load(), std::move(stop), [weak = *of_runs] {
@@ -77,10 +77,11 @@ Schedule Client::schedule(std::string name, const ScheduleConfig& when, Work wor
               },
           .on_event = [health, clock = factory->runtime()->clock](
                           const MutexContendService&,
-                          const ContentionEvent& event) { health->note(event, clock->now()); }});
+                          const ContentionEvent& event) { health->note(event, clock->now()); }},
+      Scheduler::Hooks::are_prompt}};
   *of_runs = scheduler;
   scheduler->start();
-  return Schedule{std::move(scheduler), health};
+  return Schedule{scheduler, health};
 }
 
 }  // namespace simba

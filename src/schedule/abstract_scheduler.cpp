@@ -19,11 +19,22 @@ AbstractScheduler::~AbstractScheduler() {
   impl_->close();
 }
 
-void AbstractScheduler::start() { impl_->start(); }
+// The work or a hook may destroy this object before these return.
 
-void AbstractScheduler::stop() { impl_->stop(); }
+void AbstractScheduler::start() {
+  const auto impl = impl_;
+  impl->start();
+}
 
-void AbstractScheduler::close() noexcept { impl_->close(); }
+void AbstractScheduler::stop() {
+  const auto impl = impl_;
+  impl->stop();
+}
+
+void AbstractScheduler::close() noexcept {
+  const auto impl = impl_;
+  impl->close();
+}
 
 bool AbstractScheduler::running() const noexcept { return impl_->running(); }
 

@@ -28,6 +28,8 @@ LocalTime next_run(const ScheduleConfig& config, LocalTime first, LocalTime now)
 
 namespace {
 
+bool has_hooks(const SchedulerOptions& options) { return options.on_state || options.on_event; }
+
 std::unique_ptr<DelayMonitor::Line> line_of_work(const Runtime& runtime, const std::string& mutex,
                                                  const Executor& executor) {
   if (!runtime.delays) return nullptr;
@@ -38,10 +40,24 @@ std::unique_ptr<DelayMonitor::Line> line_of_work(const Runtime& runtime, const s
           : "its executor is busy or has stopped");
 }
 
+/// Without hooks nothing in the callbacks blocks, so any thread may run them.
+std::shared_ptr<detail::WorkGate> make_gate(const Runtime& runtime, const std::string& mutex,
+                                            bool may_block) {
+  if (!may_block) return std::make_shared<detail::WorkGate>(make_inline_executor());
+  std::unique_ptr<DelayMonitor::Line> line;
+  if (runtime.delays) {
+    line = std::make_unique<DelayMonitor::Line>(
+        runtime.delays, "a hook of scheduler [" + mutex + "]", runtime.callbacks.get(),
+        "make callbacks return sooner or raise RuntimeOptions::max_callback_threads");
+  }
+  return std::make_shared<detail::WorkGate>(runtime.callbacks, std::move(line));
+}
+
 }  // namespace
 
 AbstractScheduler::Impl::Impl(std::string mutex, MutexContendServiceFactory& factory,
-                              const ScheduleConfig& config, Work work, SchedulerOptions options)
+                              const ScheduleConfig& config, Work work, SchedulerOptions options,
+                              Hooks hooks)
     : AbstractMutexContender{std::move(mutex),
                              options.contender_id.empty()
                                  ? ContenderIdGenerator::unique().generate()
@@ -50,6 +66,7 @@ AbstractScheduler::Impl::Impl(std::string mutex, MutexContendServiceFactory& fac
       runtime_{factory.runtime()},
       config_{config},
       work_{std::move(work)},
+      gate_{make_gate(*runtime_, this->mutex(), hooks == Hooks::may_block && has_hooks(options))},
       on_state_{std::move(options.on_state)},
       on_event_{std::move(options.on_event)},
       executor_{options.executor ? options.executor : runtime_->workers},
@@ -59,11 +76,11 @@ AbstractScheduler::Impl::Impl(std::string mutex, MutexContendServiceFactory& fac
 
 std::shared_ptr<AbstractScheduler::Impl> AbstractScheduler::Impl::make(
     std::string mutex, MutexContendServiceFactory& factory, const ScheduleConfig& config, Work work,
-    SchedulerOptions options) {
+    SchedulerOptions options, Hooks hooks) {
   config.check();
   if (!work) throw InvalidArgumentError{"the work of scheduler [" + mutex + "] is empty"};
   auto impl = std::make_shared<Impl>(std::move(mutex), factory, config, std::move(work),
-                                     std::move(options));
+                                     std::move(options), hooks);
   impl->timer_ = impl->runtime_->timers->create([weak = std::weak_ptr{impl}] {
     if (const auto self = weak.lock()) self->on_due();
   });
@@ -91,7 +108,7 @@ void AbstractScheduler::Impl::start() {
   }
   {
     const Lock lock{mutex_};
-    phase_ = Phase::started;
+    if (phase_ == Phase::starting) phase_ = Phase::started;  // else a hook has stopped it
     changed_.notify_all();
   }
   stop_if_due();  // the first run may be over already
@@ -135,8 +152,15 @@ bool AbstractScheduler::Impl::claim_stop() noexcept {
     return false;
   }
   if (stopper_ == std::this_thread::get_id()) return false;  // in a signal that our stop fired
-  runtime_->waiter->wait_until(
-      lock, changed_, never, [this] { return phase_ == Phase::idle || phase_ == Phase::started; });
+  if (gate_->running_in_this_thread()) {
+    // In a hook: whoever stops it waits for this very hook. start() has done its part, even if it
+    // has not returned.
+    if (phase_ == Phase::stopping) return false;
+  } else {
+    runtime_->waiter->wait_until(lock, changed_, never, [this] {
+      return phase_ == Phase::idle || phase_ == Phase::started;
+    });
+  }
   if (phase_ == Phase::idle) return false;
   begin_stop(lock);
   return true;
@@ -229,17 +253,22 @@ void AbstractScheduler::Impl::tell(const Hook& hook, const News& news) noexcept 
 }
 
 void AbstractScheduler::Impl::notify_owner(const MutexState& state) {
+  const auto self = shared_from_this();  // the hook may destroy the scheduler
   tell(on_state_, state);
   AbstractMutexContender::notify_owner(state);
 }
 
-void AbstractScheduler::Impl::on_event(const ContentionEvent& event) { tell(on_event_, event); }
+void AbstractScheduler::Impl::on_event(const ContentionEvent& event) {
+  const auto self = shared_from_this();
+  tell(on_event_, event);
+}
 
 void AbstractScheduler::Impl::on_acquired(const MutexState& state) {
+  if (!service_->is_owner()) return;  // the hook has stopped it, or has outlasted the lease
   AbstractMutexContender::on_acquired(state);
   std::stop_token lost = service_->lost();
   const Lock lock{mutex_};
-  if (stop_due_ || phase_ == Phase::stopping) return;
+  if (stop_due_ || phase_ == Phase::stopping || phase_ == Phase::idle) return;
   ++term_;
   leading_ = true;
   lost_ = std::move(lost);

@@ -31,20 +31,20 @@ namespace simba {
 /// The contender of a scheduler, and its clockwork. While it leads (a term), a timer is armed for
 /// the next run, or that run is queued, or it runs.
 ///
-/// Threads: every function may be called from any thread; the work and the signals of users are
-/// called with no lock held.
-/// Lifetime: shared between the scheduler and its runs, so that one that does not end in time finds
-/// everything in its place.
+/// Threads: every function may be called from any thread; the work, the hooks and the signals of
+/// users are called with no lock held.
+/// Lifetime: shared between the scheduler, its runs and its hooks, so that one that does not end in
+/// time, or that destroys the scheduler, finds everything in its place.
 class AbstractScheduler::Impl final : public AbstractMutexContender,
                                       public std::enable_shared_from_this<Impl> {
  public:
   static std::shared_ptr<Impl> make(std::string mutex, MutexContendServiceFactory& factory,
                                     const ScheduleConfig& config, Work work,
-                                    SchedulerOptions options);
+                                    SchedulerOptions options, Hooks hooks = Hooks::may_block);
 
   /// For `make`.
   Impl(std::string mutex, MutexContendServiceFactory& factory, const ScheduleConfig& config,
-       Work work, SchedulerOptions options);
+       Work work, SchedulerOptions options, Hooks hooks);
 
   void start();
   void stop();
@@ -91,11 +91,11 @@ class AbstractScheduler::Impl final : public AbstractMutexContender,
   const std::shared_ptr<const Runtime> runtime_;
   const ScheduleConfig config_;
   const Work work_;
+  const std::shared_ptr<detail::WorkGate> gate_;
   const decltype(SchedulerOptions::on_state) on_state_;
   const decltype(SchedulerOptions::on_event) on_event_;
   const std::shared_ptr<Executor> executor_;
   const std::unique_ptr<DelayMonitor::Line> line_;  // where the runtime has a monitor
-  const std::shared_ptr<detail::WorkGate> gate_ = std::make_shared<detail::WorkGate>();
 
   mutable std::mutex mutex_;
   std::condition_variable changed_;

@@ -8,8 +8,13 @@ namespace simba {
 
 Scheduler::Scheduler(std::string mutex, MutexContendServiceFactory& factory, ScheduleConfig config,
                      Work work, SchedulerOptions options)
-    : AbstractScheduler{
-          Impl::make(std::move(mutex), factory, config, std::move(work), std::move(options))} {}
+    : Scheduler{std::move(mutex),   factory,         config, std::move(work),
+                std::move(options), Hooks::may_block} {}
+
+Scheduler::Scheduler(std::string mutex, MutexContendServiceFactory& factory, ScheduleConfig config,
+                     Work work, SchedulerOptions options, Hooks hooks)
+    : AbstractScheduler{Impl::make(std::move(mutex), factory, config, std::move(work),
+                                   std::move(options), hooks)} {}
 
 Scheduler::~Scheduler() = default;
 

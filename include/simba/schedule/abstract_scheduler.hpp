@@ -16,8 +16,10 @@ struct SchedulerOptions {
   std::shared_ptr<Executor> executor{};  ///< runs the work; empty: `Runtime::workers`
 
   /// Called before the scheduler itself acts on what its contender is told: every state of the
-  /// mutex, and every event. Never while the work runs, one at a time, on a thread of the service:
-  /// they must be short. An exception is logged. They live as long as the work does.
+  /// mutex, and every event. Never while the work runs, and one at a time, on the threads of
+  /// `Runtime::callbacks`, or on the thread that stops the scheduler if those have started none for
+  /// 100 ms. One that blocks holds up the work and the hand-over of its own scheduler and nothing
+  /// else. An exception is logged. They live as long as the work does.
   std::function<void(MutexContendService&, const MutexState&)> on_state{};
   std::function<void(MutexContendService&, const ContentionEvent&)> on_event{};
 };
@@ -28,10 +30,11 @@ struct SchedulerOptions {
 /// work fires; the mutex is released, or contended for again, only after the work has returned. An
 /// exception thrown by the work is logged, and the schedule continues.
 ///
-/// Threads: every function may be called from any thread, including from inside the work. There
-/// `stop()` returns immediately and takes effect when the work returns. Lifetime: a derived class
-/// calls `close()` in its destructor, while its `work` still exists. The object may also be
-/// destroyed inside the work, which must not use it after that. Work that has not returned within
+/// Threads: every function may be called from any thread, including from inside the work and the
+/// hooks. In the work `stop()` returns immediately and takes effect when the work returns. In a
+/// hook it calls the hooks that remain before it returns. Lifetime: a derived class calls `close()`
+/// in its destructor, while its `work` still exists. The object may also be destroyed inside the
+/// work or a hook, which must not use it after that. Work or a hook that has not returned within
 /// the drain limit is no longer waited for: it must not outlive what it uses.
 class AbstractScheduler {
  public:
@@ -45,14 +48,16 @@ class AbstractScheduler {
   /// Throws IllegalStateError if it is already started.
   void start();
 
-  /// Waits for the running work, up to the drain limit in the store's options, and then for the
-  /// store. May be called anywhere and any number of times: if another thread is stopping it, it
-  /// waits for that; if it is not started, it returns. Inside a stop callback of a loss signal,
-  /// including that of the work's token, it returns immediately and takes effect when the work
-  /// returns.
+  /// Waits for the running work or hook, up to the drain limit in the store's options, and then for
+  /// the store. No run and no hook begins after it has returned. May be called anywhere and any
+  /// number of times: if another thread is stopping it, it waits for that, or returns if it is
+  /// called inside a hook; if it is not started, it returns. Inside a stop callback of a loss
+  /// signal, including that of the work's token, it returns immediately and takes effect when the
+  /// work returns.
   void stop();
 
-  /// Like `stop()`, but never throws and always waits, except inside the work.
+  /// Like `stop()`, but never throws and always waits, except for the work or hook that it is
+  /// called from.
   void close() noexcept;
 
   bool running() const noexcept;
@@ -68,6 +73,12 @@ class AbstractScheduler {
   const MutexContendService& contend_service() const noexcept;
 
  protected:
+  /// Those in the options.
+  enum class Hooks {
+    may_block,
+    are_prompt,  ///< and stop nothing: any thread may call them
+  };
+
   /// Throws InvalidArgumentError if the store does not accept the names or the config is invalid.
   AbstractScheduler(std::string mutex, MutexContendServiceFactory& factory, ScheduleConfig config,
                     SchedulerOptions options = {});

@@ -18,6 +18,11 @@ class Scheduler final : public AbstractScheduler {
   ~Scheduler() override;
 
  private:
+  friend class Client;
+
+  Scheduler(std::string mutex, MutexContendServiceFactory& factory, ScheduleConfig config,
+            Work work, SchedulerOptions options, Hooks hooks);
+
   void work(std::stop_token stop) override;  // not called: the runs hold the function themselves
 };
 

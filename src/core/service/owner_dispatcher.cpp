@@ -198,18 +198,20 @@ bool OwnerDispatcher::quiesce(LocalTime deadline) {
       idle_.notify_all();
     }
     if (done()) return true;
-    const bool may_take_over = !helps && threads_ != Threads::caller;
     const LocalTime now = runtime_->clock->now();
-    const LocalTime until =
-        may_take_over && deadline - now > patience() ? now + patience() : deadline;
+    const LocalTime until = !helps && deadline - now > patience() ? now + patience() : deadline;
     const bool ready =
         runtime_->waiter->wait_until(lock, idle_, until, [&] { return done() || can_help(); });
     if (ready) continue;
-    if (may_take_over && holds_ == 0 && runner_ == std::thread::id{}) {
+    if (auto* const prompt = dynamic_cast<detail::PromptExecutor*>(executor_.get())) {
+      lock.unlock();
+      prompt->run_kept();
+      lock.lock();
+    } else if (!helps && holds_ == 0 && runner_ == std::thread::id{}) {
       helps = take_over(lock);
-    } else if (until == deadline) {
-      return false;
+      continue;
     }
+    if (until == deadline && !done() && !can_help()) return false;
   }
 }
 

@@ -4,9 +4,13 @@
 
 namespace simba::detail {
 
-/// An internal executor that never waits for a thread: it runs a task immediately on the thread
-/// that submits it, or keeps it. So it may be called on any thread, and nobody else may run what it
-/// keeps.
-class PromptExecutor : public Executor {};
+/// An internal executor that may be called on any thread, and whose tasks nobody else may run: it
+/// runs a task immediately on the thread that submits it, passes it on to another executor, or
+/// keeps it until it may run.
+class PromptExecutor : public Executor {
+ public:
+  /// Runs on this thread what another one has not begun yet, if it may run now.
+  virtual void run_kept() {}
+};
 
 }  // namespace simba::detail

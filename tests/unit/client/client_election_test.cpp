@@ -350,6 +350,22 @@ TEST_F(ClientElection, AScheduleTellsItsHealth) {
   EXPECT_EQ(two.health(), Health::well);
 }
 
+TEST_F(ClientElection, AScheduleWaitsForNoCallbackThread) {
+  const auto blocked = std::make_shared<testkit::ManualExecutor>();
+  auto runtime = std::make_shared<Runtime>(*world_.runtime());
+  runtime->callbacks = blocked;
+  const Client client{std::make_shared<engine::LeaseServiceFactory>(store_, runtime)};
+  int runs = 0;
+  Schedule schedule = client.schedule("cleanup", every(1s), [&](const simba::Run&) { ++runs; });
+  world_.advance(2s);
+  EXPECT_EQ(runs, 3);
+  store_->cut();
+  world_.advance(11s);
+  EXPECT_EQ(schedule.health(), Health::troubled);
+  schedule.stop();
+  EXPECT_EQ(blocked->size(), 0U);
+}
+
 TEST_F(ClientElection, AnExecutorThatHasStoppedDoesNotKeepAScheduleThatIsGone) {
   const auto stopped = std::make_shared<testkit::ManualExecutor>();
   std::weak_ptr<const Runtime> weak;
