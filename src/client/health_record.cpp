@@ -19,8 +19,13 @@ void HealthRecord::note(const ContentionEvent& event, LocalTime now) noexcept {
 
 Health HealthRecord::health(const MutexContendService& service) const noexcept {
   if (out_) return Health::out;
+  // Of an owner past its ttl no renewal has succeeded, though a callback may keep it from hearing
+  // so.
+  const bool owns = service.is_owner();
+  if (service.is_in_ttl()) return Health::well;
+  if (owns) return Health::troubled;
   const LocalTime failed_at = failed_at_.load();
-  if (failed_at == LocalTime::min() || service.is_in_ttl()) return Health::well;
+  if (failed_at == LocalTime::min()) return Health::well;
   // What the store has said since then shows that it answers again.
   const MutexOwner owner = service.mutex_state().after();
   const bool answered = !service.is_owner() && owner.local_lease().acquired_at > failed_at;

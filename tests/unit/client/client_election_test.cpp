@@ -366,6 +366,20 @@ TEST_F(ClientElection, AScheduleWaitsForNoCallbackThread) {
   EXPECT_EQ(blocked->size(), 0U);
 }
 
+TEST_F(ClientElection, ALeaderWhoseRenewalsFailIsTroubledAlsoWhileACallbackRuns) {
+  Election one;
+  one = client_.elect("leader", {.on_elected = [&](const Leadership&) {
+                        store_->cut();
+                        world_.advance(1s);
+                        EXPECT_EQ(one.health(), Health::well);
+                        world_.advance(10s);
+                        EXPECT_TRUE(one.is_leader());
+                        EXPECT_EQ(one.health(), Health::troubled);
+                      }});
+  world_.run_ready();
+  EXPECT_EQ(one.health(), Health::troubled);
+}
+
 TEST_F(ClientElection, AnExecutorThatHasStoppedDoesNotKeepAScheduleThatIsGone) {
   const auto stopped = std::make_shared<testkit::ManualExecutor>();
   std::weak_ptr<const Runtime> weak;
