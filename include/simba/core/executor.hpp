@@ -19,10 +19,10 @@ namespace simba {
 /// a run of a scheduler is skipped instead. A task that has not started after a second is logged
 /// and counted (`Runtime::delays`).
 ///
-/// `stop()` waits for the last callbacks. If the executor starts none of them for a second, or until
-/// a shorter drain limit is over, because it is busy or has been stopped, the thread that calls
-/// `stop()`, `close()` or the destructor runs them. So an executor that confines callbacks to one thread must be quicker than that, or
-/// `stop()` must be called on that thread.
+/// `stop()` waits for the last callbacks. If the executor starts none of them for a second, or
+/// until a shorter drain limit is over, because it is busy or has been stopped, the thread that
+/// calls `stop()`, `close()` or the destructor runs them. So an executor that confines callbacks to
+/// one thread must be quicker than that, or `stop()` must be called on that thread.
 class Executor {
  public:
   virtual ~Executor() = default;
