@@ -204,6 +204,10 @@ void ContentionMachine::on(const Noticed& event, LocalTime now, Actions& actions
     return;
   }
   switch (notice.kind) {
+    case Notice::Kind::renewed:
+      put_off_attempt(notice, now);
+      change_noticed(notice, now, actions);
+      break;
     case Notice::Kind::changed:
       change_noticed(notice, now, actions);
       break;
@@ -683,11 +687,24 @@ void ContentionMachine::change_noticed(const Notice& notice, LocalTime now, Acti
       record != nullptr && !record->owner_id.empty() && record->transition_left.count() > 0;
   if (held && names_us(*record) && lease_held_) return;
   if (held && !names_us(*record) && phase_ == Phase::contending) {
-    // Good to show. When to ask again stays as it is: a hint never makes anyone wait longer.
+    // Good to show. When to ask again stays as it is.
     actions.observed = view_of(*record, record->counted_from.value_or(now));
     return;
   }
   hint(now);
+}
+
+// Before the new lease is over an attempt would be in vain. Not longer than a lease of ours,
+// whatever the clock says by which the notice was made, and not on a word that may be older than
+// what we know, nor while it is in doubt whether we can ask at all.
+void ContentionMachine::put_off_attempt(const Notice& notice, LocalTime now) {
+  if (phase_ != Phase::contending || in_flight_ || failures_ > 0) return;
+  if (!notice.record || !notice.record->counted_from) return;
+  const LeaseRecord& record = *notice.record;
+  if (record.owner_id.empty() || names_us(record) || record.fencing_token < seen_token_) return;
+  LocalLease lease = view_of(record, *record.counted_from).local_lease;
+  lease.transition_at = std::min(lease.transition_at, now + plan_->lease());
+  next_attempt_ = std::max(next_attempt_, now + period_.next_contender_delay(lease, now));
 }
 
 void ContentionMachine::grant_noticed(const Notice& notice, LocalTime now, Actions& actions) {

@@ -164,6 +164,7 @@ class ContentionMachine {
   void request_failed(const Error& error, LocalTime now, Actions& actions);
 
   void change_noticed(const Notice& notice, LocalTime now, Actions& actions);
+  void put_off_attempt(const Notice& notice, LocalTime now);
   void grant_noticed(const Notice& notice, LocalTime now, Actions& actions);
   void give_back(FencingToken token, LocalTime now, Actions& actions);
   void give_back_again(const Answered& event, LocalTime now, Actions& actions);

@@ -182,8 +182,7 @@ void Network::push_all() {
   for (Push& push : std::exchange(server_.pushes, {})) {
     Answer answer{std::move(push.record), server_now(), scene_.world.now(), wall_offset_};
     to_client(
-        {push.client, "notice ", push.kind == Push::Kind::granted ? "granted" : "changed",
-         push.contender, push.mutex},
+        {push.client, "notice ", name_of(push.kind), push.contender, push.mutex},
         weather.lost + weather.lost_notices, Fault::lost_notice,
         [this, client = push.client, watch = push.watch, kind = push.kind,
          answer = std::move(answer)] { links_[client].client->noticed(watch, kind, answer); });

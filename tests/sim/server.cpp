@@ -19,6 +19,11 @@ const char* name_of(Call::Kind kind) noexcept {
   return names.at(static_cast<std::size_t>(kind));
 }
 
+const char* name_of(Push::Kind kind) noexcept {
+  constexpr std::array names{"changed", "renewed", "granted"};
+  return names.at(static_cast<std::size_t>(kind));
+}
+
 Server::Server(std::size_t mutexes, Offer offer, bool sees_life)
     : offer_{offer}, sees_life_{sees_life}, mutexes_(mutexes) {}
 
@@ -75,6 +80,7 @@ void Server::guard(Mutex& mutex, const Call& call, ServerTime now) {
   }
   mutex.record.ttl_at = now + call.ttl;
   mutex.record.transition_at = now + call.ttl + call.transition;
+  if (offer_ == Offer::hints) tell(call.mutex, true, Push::Kind::renewed);
 }
 
 void Server::release(Mutex& mutex, const Call& call, ServerTime now) {
@@ -137,11 +143,11 @@ void Server::wait_no_longer(Mutex& mutex, const std::string& contender) {
 }
 
 // Observers hear of every change, those who wait of a mutex that has become free.
-void Server::tell(std::size_t mutex, bool waiters_too) {
+void Server::tell(std::size_t mutex, bool waiters_too, Push::Kind kind) {
   if (offer_ == Offer::nothing) return;
   for (const Subscription& s : subscriptions_) {
     if (s.mutex != mutex || (!s.contender.empty() && !waiters_too)) continue;
-    pushes.push_back({.kind = Push::Kind::changed,
+    pushes.push_back({.kind = kind,
                       .client = s.client,
                       .watch = s.watch,
                       .mutex = mutex,

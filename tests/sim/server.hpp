@@ -46,7 +46,7 @@ const char* name_of(Call::Kind kind) noexcept;
 
 /// A message that the server sends unasked.
 struct Push {
-  enum class Kind { changed, granted };
+  enum class Kind { changed, renewed, granted };
   Kind kind = Kind::changed;
   std::size_t client = 0;
   std::uint64_t watch = 0;
@@ -55,7 +55,10 @@ struct Push {
   Record record{};
 };
 
-/// What the server offers to those who wait.
+/// "changed"
+const char* name_of(Push::Kind kind) noexcept;
+
+/// What the server offers to those who wait: hints are of a free mutex and of renewals.
 enum class Offer { nothing, hints, grants };
 
 /// The rules of the simulated store: who holds which mutex. It knows no network and takes the time
@@ -119,7 +122,7 @@ class Server {
   bool grant_to_waiter(Mutex& mutex, const Call& call, ServerTime now);
   void wait(Mutex& mutex, const Call& call);
   void wait_no_longer(Mutex& mutex, const std::string& contender);
-  void tell(std::size_t mutex, bool waiters_too);
+  void tell(std::size_t mutex, bool waiters_too, Push::Kind kind = Push::Kind::changed);
   bool seen_alive(std::size_t client) const { return sees_life_ && !gone_.contains(client); }
 
   const Offer offer_;

@@ -56,7 +56,7 @@ Server server_of(World& world, std::size_t mutexes, std::uint64_t seed) {
 
 const char* words(Offer offer) {
   return offer == Offer::grants  ? "tells waiters of a free mutex and grants it to the first"
-         : offer == Offer::hints ? "tells waiters of a free mutex"
+         : offer == Offer::hints ? "tells waiters of a free mutex and of renewals"
                                  : "tells nobody of anything";
 }
 

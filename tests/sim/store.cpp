@@ -258,13 +258,20 @@ void SimStore::noticed(std::uint64_t watch, Push::Kind kind, const Answer& answe
                        answer.given, answer.record.token);
       }
     }
+  } else if (kind == Push::Kind::renewed) {
+    if (!sync_) return;
+    notice.kind = Notice::Kind::renewed;
+    notice.record = to_record(answer);
+    notice.record->counted_from = surely_before(answer.at);
   } else if (host_.world().chance(500)) {
     notice.record = to_record(answer);
   }
   host_.scene().trace.event(host_.world().now(), host_.name(), "{} is told: m{} {}",
                             subscription.contender.empty() ? "observer" : subscription.contender,
                             subscription.mutex,
-                            kind == Push::Kind::granted ? "is granted to it" : "has changed");
+                            kind == Push::Kind::granted   ? "is granted to it"
+                            : kind == Push::Kind::renewed ? "is renewed"
+                                                          : "has changed");
   if (!subscription.contender.empty()) checker_.nudged(host_, subscription.contender);
   const NoticeHandler handler = subscription.handler;
   const std::string contender = subscription.contender;

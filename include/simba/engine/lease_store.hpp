@@ -83,6 +83,8 @@ struct Notice {
     suspended,  ///< the session with the store is disconnected and may end: at risk; `record` may
                 ///< say how long its mutexes are still safe
     revoked,    ///< the session with the store has ended: its mutexes are lost
+    renewed,    ///< the owner is the same and has begun a new lease, `record`: before that is over
+                ///< nobody else needs to ask
   };
   Kind kind = Kind::changed;
   std::optional<LeaseRecord> record{};

@@ -36,6 +36,7 @@ void WatchHub::remove(const std::shared_ptr<Subscription>& subscription) {
 
 void WatchHub::saw(const std::string& mutex, const LeaseRecord& record) {
   std::vector<std::shared_ptr<Subscription>> to_tell;
+  Notice::Kind kind = Notice::Kind::changed;
   {
     const std::lock_guard lock{mutex_};
     const auto found = entries_.find(mutex);
@@ -50,17 +51,19 @@ void WatchHub::saw(const std::string& mutex, const LeaseRecord& record) {
     // Free at another version: it was owned in between, so whoever tried then may try again.
     const bool freed_again = record.owner_id.empty() && entry.version != record.fencing_token;
     const bool changed = !entry.known || entry.owner_id != record.owner_id || freed_again;
+    const bool renewed = !changed && record.fencing_token > entry.version;
     entry.known = true;
     entry.owner_id = record.owner_id;
     entry.version = record.fencing_token;
     entry.learned_at = clock_->now();
+    if (renewed) kind = Notice::Kind::renewed;
     for (const auto& subscription : entry.subscriptions) {
-      if (changed || !subscription->told) to_tell.push_back(subscription);
+      if (changed || renewed || !subscription->told) to_tell.push_back(subscription);
       subscription->told = true;
     }
   }
   if (to_tell.empty()) return;
-  const Notice notice{.kind = Notice::Kind::changed, .record = record};
+  const Notice notice{.kind = kind, .record = record};
   for (const auto& subscription : to_tell) {
     if (!subscription->ended) subscription->handler(notice);
   }

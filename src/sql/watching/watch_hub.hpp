@@ -27,7 +27,7 @@ struct Subscription {
 };
 
 /// Who watches what, and what is known of it. Tells subscribers when the owner of their mutex has
-/// changed, and each of them once in the beginning.
+/// changed or renewed its lease, and each of them once in the beginning.
 ///
 /// Threads: every function may be called from any thread at the same time. Handlers are called with
 /// no lock held; one notice may overtake another, but none that is older than what was told: a

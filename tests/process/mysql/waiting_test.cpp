@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include <fmt/ranges.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -102,6 +103,41 @@ TEST(MySqlWaiting, TakesTheConnectionsOfThePoolAndTenLooksASecond) {
       20)
       << "those that wait try again now and then, by the lease";
   EXPECT_LE(std::stoi(log.value("COUNT(DISTINCT thread_id)", StatementLog::look)), 2);
+}
+
+/// A name or contender id as it is written in statements.
+std::string bytes_of(const std::string& text) {
+  return fmt::format("{:02x}", fmt::join(std::vector<unsigned char>{text.begin(), text.end()}, ""));
+}
+
+// An attempt at the end of each lease that was known of would cost more than all looks together.
+TEST(MySqlWaiting, AWaiterDoesNotAskWhileTheOwnerRenews) {
+  const support::MariaDbServer server;
+  MySqlOptions options = options_of(server.location());
+  options.sql.contention.ttl = support::scaled_lease(1s);
+  options.sql.contention.transition = support::scaled_lease(4s);
+  const auto factory = make_mysql_factory(options);
+  SimbaLocker owner{"m", *factory};
+  owner.acquire(10s);
+  StatementLog log{options};
+  const auto other = make_mysql_factory(options);
+  testkit::RecordingContender contender{"m", "waiter"};
+  const auto service = other->create_mutex_contend_service(contender);
+  service->start();
+  const std::string attempt = "argument LIKE '%" + bytes_of("waiter") + "%'";
+  ASSERT_TRUE(support::eventually([&] { return log.count(attempt) > 0; }));
+  ASSERT_TRUE(support::eventually([&] { return log.count(StatementLog::look) > 0; }));
+  log.clear();
+  Console console{options};
+  const auto version = [&] {
+    return std::stoull(console.value("SELECT version FROM simba_mutex WHERE mutex='m'"));
+  };
+  const auto before = version();
+  // Ten renewals take longer than a lease.
+  ASSERT_TRUE(support::eventually([&] { return version() >= before + 10; }));
+  EXPECT_EQ(log.count(attempt), 0);
+  owner.close();
+  EXPECT_TRUE(support::eventually([&] { return service->is_owner(); }));
 }
 
 // The cost of a look grows with its names: what 2 % of a core pays for is 250 of them, ten times a

@@ -152,6 +152,88 @@ TEST(ContentionMachineContending, AHintNamingAnotherOwnerIsShownAndDelaysNothing
   EXPECT_EQ(driver.machine().wake_at(), wake);
 }
 
+TEST(ContentionMachineContending, DoesNotAskAsLongAsItHearsThatTheOwnerRenews) {
+  MachineDriver driver;
+  driver.answer(driver.started(), driver.held("other", 3));
+  for (FencingToken token = 4; token < 10; ++token) {
+    driver.pass(6s);
+    const Actions actions = driver.renewed("other", token);
+    EXPECT_FALSE(actions.send);
+    EXPECT_EQ(actions.observed.value().fencing_token, token);
+    EXPECT_GE(driver.machine().wake_at(), driver.now() + 16s - 200ms);
+    EXPECT_LT(driver.machine().wake_at(), driver.now() + 16s + 1s);
+  }
+  EXPECT_TRUE(driver.tick_at_wake().send) << "the lease that it has heard of last is over";
+}
+
+TEST(ContentionMachineContending, CountsARenewalThatItHearsOfLateFromWhenTheStoreSaidIt) {
+  MachineDriver driver;
+  driver.answer(driver.started(), driver.held("other", 3));
+  driver.pass(8s);
+  const LocalTime said = driver.now() - 3s;
+  driver.renewed("other", 4, said);
+  EXPECT_GE(driver.machine().wake_at(), said + 16s - 200ms);
+  EXPECT_LT(driver.machine().wake_at(), said + 16s + 1s);
+}
+
+TEST(ContentionMachineContending, ARenewalNeverBringsForwardAnAttempt) {
+  MachineDriver driver;
+  LeaseRecord record = driver.held("other", 3);
+  record.transition_left = 10min;
+  driver.answer(driver.started(), record);
+  const LocalTime wake = driver.machine().wake_at();
+  driver.renewed("other", 4);
+  EXPECT_EQ(driver.machine().wake_at(), wake);
+}
+
+TEST(ContentionMachineContending, ARenewalPutsAnAttemptOffByALeaseOfItsOwnAtMost) {
+  MachineDriver driver;
+  driver.answer(driver.started(), driver.held("other", 3));
+  driver.pass(6s);
+  LeaseRecord record = driver.held("other", 4);
+  record.transition_left = 1h;  // by a clock that is behind that of the server which decides
+  record.counted_from = driver.now();
+  driver.notice(Notice::Kind::renewed, record);
+  EXPECT_GE(driver.machine().wake_at(), driver.now() + 16s - 200ms);
+  EXPECT_LT(driver.machine().wake_at(), driver.now() + 16s + 1s);
+}
+
+TEST(ContentionMachineContending, ARenewalThatIsOlderThanWhatItKnowsDelaysNothing) {
+  MachineDriver driver;
+  driver.answer(driver.started(), driver.held("other", 5));
+  const LocalTime wake = driver.machine().wake_at();
+  driver.pass(6s);
+  driver.renewed("other", 4);
+  EXPECT_EQ(driver.machine().wake_at(), wake);
+}
+
+TEST(ContentionMachineContending, ARenewalThatDoesNotSaySinceWhenDelaysNothing) {
+  MachineDriver driver;
+  driver.answer(driver.started(), driver.held("other", 3));
+  const LocalTime wake = driver.machine().wake_at();
+  driver.pass(6s);
+  EXPECT_TRUE(driver.notice(Notice::Kind::renewed, driver.held("other", 4)).observed);
+  EXPECT_EQ(driver.machine().wake_at(), wake);
+}
+
+TEST(ContentionMachineContending, ARenewalDelaysNoRequestThatIsRepeatedAfterAnError) {
+  MachineDriver driver;
+  driver.answer(driver.started(), driver.held("other", 3));
+  driver.answer(driver.tick_at_wake().send.value(), MachineDriver::unavailable());
+  const LocalTime wake = driver.machine().wake_at();
+  driver.renewed("other", 4);
+  EXPECT_EQ(driver.machine().wake_at(), wake);
+}
+
+TEST(ContentionMachineContending, ARenewalTakesBackNoHintThatTheMutexIsFree) {
+  MachineDriver driver;
+  driver.answer(driver.started(), driver.held("other", 3));
+  const Request request = driver.tick_at_wake().send.value();
+  driver.notice(Notice::Kind::changed);
+  driver.renewed("other", 4);
+  EXPECT_TRUE(driver.answer(request, driver.held("other", 4)).send);
+}
+
 TEST(ContentionMachineContending, BelievesAGrantThatTheStoreSendsByItself) {
   MachineDriver driver;
   driver.answer(driver.started(), driver.held("other", 3));

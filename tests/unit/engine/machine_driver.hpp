@@ -59,6 +59,13 @@ class MachineDriver {
     return step(Noticed{.notice = Notice{.kind = kind, .record = std::move(record)},
                         .life = machine_.life()});
   }
+  /// The notice that `owner` has begun a whole lease anew, by default now.
+  Actions renewed(const std::string& owner, FencingToken token,
+                  std::optional<LocalTime> since = std::nullopt) {
+    LeaseRecord record = held(owner, token);
+    record.counted_from = since.value_or(now_);
+    return notice(Notice::Kind::renewed, record);
+  }
 
   LeaseRecord mine(FencingToken token) const { return held(me, token); }
   LeaseRecord held(const std::string& owner, FencingToken token) const {

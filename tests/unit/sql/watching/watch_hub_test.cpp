@@ -29,8 +29,10 @@ LeaseRecord owned_by(const std::string& owner, FencingToken token) {
 
 struct WatchHubTest : testing::Test {
   std::shared_ptr<Subscription> watch(const std::string& mutex) {
-    auto subscription = std::make_shared<Subscription>(
-        mutex, [this](const Notice& notice) { told.push_back(notice.record->owner_id); });
+    auto subscription = std::make_shared<Subscription>(mutex, [this](const Notice& notice) {
+      const bool renewed = notice.kind == Notice::Kind::renewed;
+      told.push_back((renewed ? "renewed: " : "") + notice.record->owner_id);
+    });
     hub.add(subscription);
     return subscription;
   }
@@ -43,10 +45,20 @@ struct WatchHubTest : testing::Test {
 TEST_F(WatchHubTest, TellsWhatIsSeenFirstAndThenEachChangeOfOwner) {
   const auto watching = watch("m");
   hub.saw("m", owned_by("a", 1));
-  hub.saw("m", owned_by("a", 2));
+  hub.saw("m", owned_by("a", 1));
   hub.saw("m", owned_by("", 3));
   hub.saw("m", owned_by("b", 4));
   EXPECT_THAT(told, ElementsAre("a", "", "b"));
+}
+
+TEST_F(WatchHubTest, TellsThatTheOwnerHasRenewedOncePerRenewal) {
+  const auto watching = watch("m");
+  hub.saw("m", owned_by("a", 1));
+  hub.saw("m", owned_by("a", 2));
+  hub.saw("m", owned_by("a", 2));
+  hub.saw("m", owned_by("a", 5));
+  hub.saw("m", owned_by("b", 6));
+  EXPECT_THAT(told, ElementsAre("a", "renewed: a", "renewed: a", "b"));
 }
 
 TEST_F(WatchHubTest, TellsANewcomerWhatTheOthersKnow) {
