@@ -12,6 +12,7 @@ void WorkGate::execute(std::function<void()> callback) {
     const Lock lock{mutex_};
     callbacks_.push_back(std::move(callback));
     if (occupied_) return;
+    if (line_) line_->waits();
   }
   call_soon();
 }
@@ -55,12 +56,12 @@ void WorkGate::leave() {
   Lock lock{mutex_};
   if (callbacks_.empty()) return open(std::move(lock));
   occupied_ = false;
+  if (line_) line_->waits();
   lock.unlock();
   call_soon();
 }
 
 void WorkGate::call_soon() {
-  if (line_) line_->waits();
   try {
     executor_->execute([weak = weak_from_this()] {
       if (const auto self = weak.lock()) self->run_kept();
