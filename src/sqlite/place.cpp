@@ -140,13 +140,9 @@ void Place::check_file_system() const {
 
 void Place::check_folders(const std::filesystem::path& folder) const {
   struct stat innermost {};
-  if (::stat(folder.c_str(), &innermost) != 0) return;
+  const bool is_known = ::stat(folder.c_str(), &innermost) == 0;
   for (auto at = folder;; at = at.parent_path()) {
-    struct stat facts {};
-    if (::stat(at.c_str(), &facts) != 0) return;
-    const bool sticky = at != folder && (facts.st_mode & S_ISVTX) != 0;
     const std::string text = at.string();
-    const bool groups = mode_ == FileMode::group && facts.st_uid == innermost.st_uid;
     struct stat link {};
     if (::lstat(at.c_str(), &link) == 0 && S_ISLNK(link.st_mode) && !is_own_or_roots(link.st_uid)) {
       refuse(ErrorKind::permission,
@@ -154,6 +150,15 @@ void Place::check_folders(const std::filesystem::path& folder) const {
                          "make it lead elsewhere; use the directory itself",
                          text, link.st_uid));
     }
+    struct stat facts {};
+    if (::stat(at.c_str(), &facts) != 0) {
+      // With fs.protected_symlinks a link of another user in a sticky directory leads nowhere if it
+      // comes last, as here, and leads on in the middle of the path to a file.
+      if (errno == ENOENT || errno == ENOTDIR || at == at.parent_path()) return;
+      continue;
+    }
+    const bool sticky = at != folder && (facts.st_mode & S_ISVTX) != 0;
+    const bool groups = mode_ == FileMode::group && is_known && facts.st_uid == innermost.st_uid;
     if (!is_own_or_roots(facts.st_uid) && !groups) {
       refuse(ErrorKind::permission,
              fmt::format("directory {} belongs to another user (uid {}), who could replace the "
