@@ -23,8 +23,8 @@ struct SqlDefaults {
   std::chrono::microseconds pause_per_mutex{0};
 };
 
-/// A look costs a server up to 7 us of CPU for each mutex: with this pause one process takes less
-/// than 2 % of a core, however many it waits for.
+/// A look costs a server up to 7 us of CPU for each mutex: with this pause the looks of one process
+/// take less than 2 % of a core, however many it waits for.
 inline constexpr std::chrono::microseconds pause_without_hints{400};
 
 /// The lease store over a database. Throws InvalidArgumentError where an option is out of bounds.
