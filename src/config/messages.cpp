@@ -67,10 +67,6 @@ std::string joined(const std::vector<std::string>& words) {
   return fmt::format("{}", fmt::join(words, ", "));
 }
 
-bool looks_like_port(std::string_view text) {
-  return !text.empty() && text.size() <= 5 && std::all_of(text.begin(), text.end(), is_digit);
-}
-
 std::optional<std::string> nearest(std::string_view word, const std::vector<std::string>& known) {
   constexpr std::size_t longest_word = 64;
   const std::string meant = plain(word);

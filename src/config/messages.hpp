@@ -21,9 +21,6 @@ std::string shown(std::string_view text);
 /// "a, b, c"
 std::string joined(const std::vector<std::string>& words);
 
-/// One to five digits: safe to quote in a message, unlike what may be a password.
-bool looks_like_port(std::string_view text);
-
 /// The word that was probably meant, if one is near enough. Capitals, '-' and '_' do not count.
 std::optional<std::string> nearest(std::string_view word, const std::vector<std::string>& known);
 

@@ -1,16 +1,16 @@
 #include "postgresql/settings.hpp"
 
-#include <algorithm>
-#include <cstdint>
 #include <cstdlib>
 #include <libpq-fe.h>
 #include <memory>
 #include <string_view>
+#include <utility>
 
 #include <fmt/format.h>
 
 #include "core/checks.hpp"
 #include "core/current_credentials.hpp"
+#include "core/host_list.hpp"
 #include "core/plain_password.hpp"
 #include "core/text.hpp"
 #include "simba/core/error.hpp"
@@ -80,7 +80,7 @@ std::string name_of(const std::vector<ServerAddress>& addresses) {
   std::string name = "PostgreSQL at ";
   for (const auto& [host, port] : addresses) {
     if (&host != &addresses.front().host) name += ", ";
-    name += detail::host_text(host, detail::parse_number<std::uint16_t>(port).value_or(0));
+    name += detail::host_text(host, port);
   }
   return name;
 }
@@ -96,34 +96,6 @@ bool is_chosen(const TlsOptions& tls, std::string_view mode_of_environment) noex
   return tls.mode != TlsMode::unset ||
          (!mode_of_environment.empty() && mode_of_environment != "allow" &&
           mode_of_environment != "prefer");
-}
-
-[[noreturn]] void refuse_host(std::string_view why, const std::string& hosts) {
-  throw InvalidArgumentError{fmt::format("PostgreSQL host {} (got \"{}\")", why, hosts)};
-}
-
-/// "db", "db:5433", "::1", "[::1]", "[::1]:5433", "/run/postgresql".
-ServerAddress address_of(std::string_view text, const PostgreSqlOptions& options) {
-  ServerAddress address{.host = std::string{text}, .port = fmt::to_string(options.port)};
-  std::string_view port;
-  const bool brackets = text.starts_with('[');
-  if (brackets) {
-    const auto end = text.find(']');
-    if (end == std::string_view::npos) refuse_host("must have a ']' after '['", options.host);
-    address.host = text.substr(1, end - 1);
-    port = text.substr(end + 1);
-  } else if (std::count(text.begin(), text.end(), ':') == 1 && !text.starts_with('/')) {
-    address.host = text.substr(0, text.find(':'));
-    port = text.substr(text.find(':'));
-  }
-  if (address.host.empty()) refuse_host("must not be empty between commas", options.host);
-  if (port.empty()) return address;
-  port.remove_prefix(1);
-  if (detail::parse_number<std::uint16_t>(port).value_or(0) == 0) {
-    refuse_host("must have a port between 1 and 65535", options.host);
-  }
-  address.port = port;
-  return address;
 }
 
 /// libpq would connect to an address of the environment instead of the host that is named here, and
@@ -147,12 +119,12 @@ void check_environment(const PostgreSqlOptions& options, const LibpqDefaults& de
 
 std::vector<ServerAddress> addresses_of(const PostgreSqlOptions& options) {
   std::vector<ServerAddress> addresses;
-  for (std::string_view rest = options.host;;) {
-    const auto comma = rest.find(',');
-    addresses.push_back(address_of(rest.substr(0, comma), options));
-    if (comma == std::string_view::npos) return addresses;
-    rest.remove_prefix(comma + 1);
+  for (detail::HostPort& host : detail::parse_hosts(
+           options.host, fmt::format("PostgreSQL host \"{}\"", detail::excerpt(options.host)),
+           detail::BareIpv6::accepted)) {
+    addresses.push_back({.host = std::move(host.host), .port = host.port.value_or(options.port)});
   }
+  return addresses;
 }
 
 // libpq takes an empty value for one that is not given.
@@ -198,7 +170,7 @@ PGconn* ConnectSettings::start(std::size_t first_host) const {
   for (std::size_t i = 0; i < addresses_.size(); ++i) {
     const auto& [host, port] = addresses_[(first_host + i) % addresses_.size()];
     hosts += (i == 0 ? "" : ",") + host;
-    ports += (i == 0 ? "" : ",") + port;
+    ports += (i == 0 ? "" : ",") + fmt::to_string(port);
   }
   std::vector<const char*> keywords{"host", "port", "user", "password"};
   std::vector<const char*> values{hosts.c_str(), ports.c_str(), login.user.c_str(),

@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -14,7 +15,7 @@ namespace simba::postgresql {
 
 struct ServerAddress {
   std::string host;  ///< without brackets
-  std::string port;
+  std::uint16_t port;
 };
 
 /// The hosts of the options. Throws InvalidArgumentError where one is none.

@@ -1,12 +1,14 @@
 #include "zookeeper/settings.hpp"
 
 #include <algorithm>
+#include <cstdint>
 #include <string_view>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "core/checks.hpp"
+#include "core/host_list.hpp"
 #include "core/plain_password.hpp"
 #include "core/text.hpp"
 #include "zookeeper/queue/node_names.hpp"
@@ -37,29 +39,15 @@ std::string checked_path(std::string_view what, std::string_view path) {
 }  // namespace
 
 std::vector<Server> servers_in(std::string_view hosts) {
-  constexpr std::string_view example = "for example zk1:2181,zk2:2181,zk3:2181/chroot";
+  constexpr std::uint16_t usual_port = 2181;
   detail::require(!hosts.empty(),
-                  fmt::format("connect_string must name at least one server, {}", example));
+                  "connect_string must name at least one server, for example "
+                  "zk1:2181,zk2:2181,zk3:2181/chroot");
   std::vector<Server> servers;
-  for (std::size_t at = 0; at <= hosts.size();) {
-    const std::size_t end = std::min(hosts.find(',', at), hosts.size());
-    const std::string_view host = hosts.substr(at, end - at);
-    detail::require(!host.empty(),
-                    fmt::format("connect_string must not contain an empty host; {}", example));
-    const bool plain = std::all_of(host.begin(), host.end(), [](char c) {
-      return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-             c == '.' || c == '-' || c == '_' || c == ':' || c == '[' || c == ']' || c == '%';
-    });
-    detail::require(plain,
-                    fmt::format("connect_string: '{}' is not a host with an optional port; {}",
-                                detail::excerpt(host), example));
-    const bool has_port = host.find(':') != std::string_view::npos && !host.ends_with(']');
-    const std::size_t colon = has_port ? host.rfind(':') : host.size();
-    Server server{.host = std::string{host.substr(0, colon)},
-                  .port = has_port ? std::string{host.substr(colon + 1)} : "2181"};
-    std::erase_if(server.host, [](char c) { return c == '[' || c == ']'; });
-    servers.push_back(std::move(server));
-    at = end + 1;
+  for (detail::HostPort& host :
+       detail::parse_hosts(hosts, fmt::format("connect_string '{}'", detail::excerpt(hosts)))) {
+    servers.push_back(
+        {.host = std::move(host.host), .port = fmt::to_string(host.port.value_or(usual_port))});
   }
   return servers;
 }

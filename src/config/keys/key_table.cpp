@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "config/messages.hpp"
+#include "core/host_list.hpp"
 #include "core/text.hpp"
 #include "simba/core/error.hpp"
 
@@ -165,10 +166,10 @@ void KeyTable::path(KeyText text, std::string& target) {
   });
 }
 
-void KeyTable::hosts(KeyText text, std::vector<HostPort>& target) {
+void KeyTable::hosts(KeyText text, std::vector<detail::HostPort>& target) {
   add(std::move(text), KeyKind::hosts, {}, [&target](const std::string& value) {
     try {
-      target = parse_hosts(value);
+      target = detail::parse_hosts(value);
     } catch (const Error& error) {
       refuse(fmt::format("{}: {}", shown(value), error.what()));
     }

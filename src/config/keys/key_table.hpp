@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "config/keys/host_list.hpp"
+#include "core/host_list.hpp"
 #include "simba/config/duration.hpp"
 #include "simba/core/secret.hpp"
 
@@ -83,7 +83,7 @@ class KeyTable {
   void toggle(KeyText text, std::function<void(bool)> set);
   void path(KeyText text, std::filesystem::path& target);
   void path(KeyText text, std::string& target);
-  void hosts(KeyText text, std::vector<HostPort>& target);
+  void hosts(KeyText text, std::vector<detail::HostPort>& target);
 
   template <std::integral Number>
   void integer(KeyText text, Number& target, std::int64_t lowest, std::int64_t highest) {

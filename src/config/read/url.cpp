@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "config/messages.hpp"
+#include "core/host_list.hpp"
 #include "core/text.hpp"
 
 namespace simba::config {
@@ -103,8 +104,8 @@ void parse_authority(std::string_view text, Url& url) {
     text.remove_prefix(at + 1);
   }
   if (text.empty()) return;
-  url.hosts = parse_hosts(text);
-  for (HostPort& host : url.hosts) host.host = decoded(host.host);
+  url.hosts = detail::parse_hosts(text);
+  for (detail::HostPort& host : url.hosts) host.host = decoded(host.host);
 }
 
 void parse_after_hosts_scheme(std::string_view rest, Url& url) {
@@ -186,7 +187,7 @@ std::string to_text(const Url& url) {
   if (!url.password.empty()) text += ":***";
   if (!url.user.empty() || !url.password.empty()) text += '@';
   std::string hosts;
-  for (const HostPort& host : url.hosts) {
+  for (const detail::HostPort& host : url.hosts) {
     if (!hosts.empty()) hosts += ',';
     hosts += detail::host_text(detail::percent_encoded(host.host, "-._~:"));
     if (host.port) hosts += fmt::format(":{}", *host.port);
@@ -205,7 +206,7 @@ void read_port(const Url& url, std::string_view hosts, std::uint16_t usual_port,
                std::vector<Parameter>& parameters) {
   const bool silent =
       url.parameter(hosts) || std::any_of(url.hosts.begin(), url.hosts.end(),
-                                          [](const HostPort& host) { return !host.port; });
+                                          [](const detail::HostPort& host) { return !host.port; });
   if (silent && !url.parameter("port")) parameters.push_back({"port", std::to_string(usual_port)});
 }
 

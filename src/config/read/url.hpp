@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "config/keys/host_list.hpp"
+#include "core/host_list.hpp"
 #include "simba/core/secret.hpp"
 
 namespace simba::config {
@@ -28,7 +28,7 @@ struct Url {
   UrlForm form = UrlForm::hosts;
   std::string user{};
   Secret password{};
-  std::vector<HostPort> hosts{};
+  std::vector<detail::HostPort> hosts{};
   std::vector<std::string> steps{};  ///< of the path, where there are hosts
   std::string path{};                ///< otherwise
   std::vector<Parameter> parameters{};

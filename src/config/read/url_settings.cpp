@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "config/messages.hpp"
+#include "core/host_list.hpp"
 #include "simba/core/error.hpp"
 
 namespace simba::config {
@@ -26,7 +27,7 @@ const StoreType& type_of(std::string_view text, const std::string& before) {
                        joined(all_schemes())));
   }
   const StoreType* const type = find_store_type_by_scheme(*scheme);
-  if (type == nullptr && looks_like_port(text.substr(scheme->size() + 1))) {
+  if (type == nullptr && detail::looks_like_port(text.substr(scheme->size() + 1))) {
     refuse(fmt::format("{}no scheme; for example redis://{}. Allowed: {}", before, text,
                        joined(all_schemes())));
   }

@@ -2,6 +2,7 @@
 
 #include "config/keys/common_keys.hpp"
 #include "config/stores/stores.hpp"
+#include "core/host_list.hpp"
 #include "core/text.hpp"
 #include "simba/postgresql/postgresql_admin.hpp"
 #include "simba/postgresql/postgresql_factory.hpp"
@@ -70,9 +71,9 @@ std::vector<Parameter> read_postgresql_url(const Url& url) {
   rest.hosts.clear();
   auto parameters = read_database_url(rest, usual_port);
   std::string hosts;
-  for (const HostPort& host : url.hosts) {
+  for (const detail::HostPort& host : url.hosts) {
     if (!hosts.empty()) hosts += ',';
-    hosts += host.port ? detail::host_text(host.host, *host.port) : host.host;
+    hosts += host.port ? detail::host_text(host.host, *host.port) : detail::host_text(host.host);
   }
   parameters.push_back({"host", hosts});
   return parameters;

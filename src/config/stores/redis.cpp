@@ -6,6 +6,7 @@
 #include "config/keys/common_keys.hpp"
 #include "config/messages.hpp"
 #include "config/stores/stores.hpp"
+#include "core/host_list.hpp"
 #include "core/text.hpp"
 #include "simba/core/error.hpp"
 #include "simba/redis/redis_admin.hpp"
@@ -93,7 +94,7 @@ class RedisStoreOptions final
     std::string text = uses_tls(options.tls.mode) ? "rediss" : "redis";
     if (options.topology == Topology::sentinel) text += "+sentinel";
     if (options.topology == Topology::cluster) text += "+cluster";
-    text += "://" + user + to_text(hosts_or_default(), default_port());
+    text += "://" + user + detail::hosts_text(hosts_or_default(), default_port());
     if (options.topology == Topology::sentinel)
       text += "/" + detail::percent_encoded(options.master_name);
     if (options.database != 0) text += fmt::format("/{}", options.database);
@@ -105,8 +106,8 @@ class RedisStoreOptions final
     return port_.value_or(options_.topology == Topology::sentinel ? sentinel_port : server_port);
   }
 
-  std::vector<HostPort> hosts_or_default() const {
-    return hosts_.empty() ? std::vector{HostPort{.host = "127.0.0.1"}} : hosts_;
+  std::vector<detail::HostPort> hosts_or_default() const {
+    return hosts_.empty() ? std::vector{detail::HostPort{.host = "127.0.0.1"}} : hosts_;
   }
 
   redis::RedisOptions complete() const override {
@@ -124,14 +125,14 @@ class RedisStoreOptions final
       options.endpoints.push_back({.unix_socket = unix_socket_});
       return options;
     }
-    for (const HostPort& host : hosts_or_default()) {
+    for (const detail::HostPort& host : hosts_or_default()) {
       options.endpoints.push_back({.host = host.host, .port = host.port.value_or(default_port())});
     }
     return options;
   }
 
   // `endpoints` is made of the three below, `permitted_hosts` of the last.
-  std::vector<HostPort> hosts_;
+  std::vector<detail::HostPort> hosts_;
   std::optional<std::uint16_t> port_;
   std::string unix_socket_;
   std::string permitted_hosts_;
@@ -190,7 +191,7 @@ std::vector<Parameter> read_redis_url(const Url& url) {
                     url.scheme, url.hosts.size()));
   }
   std::string hosts;
-  for (const HostPort& host : url.hosts) {
+  for (const detail::HostPort& host : url.hosts) {
     if (!hosts.empty()) hosts += ',';
     hosts += detail::host_text(host.host);
     if (host.port) hosts += fmt::format(":{}", *host.port);

@@ -4,6 +4,7 @@
 
 #include "config/keys/common_keys.hpp"
 #include "config/stores/stores.hpp"
+#include "core/host_list.hpp"
 #include "simba/core/error.hpp"
 #include "simba/zookeeper/zookeeper_admin.hpp"
 #include "simba/zookeeper/zookeeper_factory.hpp"
@@ -82,7 +83,8 @@ class ZooKeeperStoreOptions final
     const std::size_t slash = std::min(text.find('/'), text.size());
     try {
       options.connect_string =
-          to_text(parse_hosts(text.substr(0, slash)), usual_port) + std::string{text.substr(slash)};
+          detail::hosts_text(detail::parse_hosts(text.substr(0, slash)), usual_port) +
+          std::string{text.substr(slash)};
     } catch (const Error& error) {
       throw InvalidArgumentError{fmt::format("connect-string: {}", error.what())};
     }
@@ -99,7 +101,7 @@ std::unique_ptr<StoreOptions> make_zookeeper_options() {
 std::vector<Parameter> read_zookeeper_url(const Url& url) {
   std::vector<Parameter> parameters;
   read_user(url, parameters);
-  std::string servers = url.hosts.empty() ? "127.0.0.1" : to_text(url.hosts, usual_port);
+  std::string servers = url.hosts.empty() ? "127.0.0.1" : detail::hosts_text(url.hosts, usual_port);
   for (const std::string& step : url.steps) servers += "/" + step;
   if (!url.hosts.empty() || !url.steps.empty()) {
     parameters.push_back({"connect-string", servers});

@@ -20,8 +20,9 @@ TEST(ConfigUrl, HasManyParts) {
   EXPECT_EQ(url.scheme, "redis+sentinel");
   EXPECT_EQ(url.user, "user");
   EXPECT_EQ(url.password.reveal(), "p@ss:/%");
-  EXPECT_THAT(url.hosts, ElementsAre(HostPort{"h1", {}}, HostPort{"h2", std::uint16_t{7000}},
-                                     HostPort{"fe80::1", std::uint16_t{7001}}));
+  EXPECT_THAT(url.hosts,
+              ElementsAre(detail::HostPort{"h1", {}}, detail::HostPort{"h2", std::uint16_t{7000}},
+                          detail::HostPort{"fe80::1", std::uint16_t{7001}}));
   EXPECT_THAT(url.steps, ElementsAre("my/master", "2"));
   EXPECT_EQ(url.parameter("ttl"), "10s");
   EXPECT_EQ(url.parameter("a"), "");

@@ -93,7 +93,7 @@ TEST(ZooKeeperLibrary, TakesHostsWithAPortAndWithoutBrackets) {
   EXPECT_EQ(hosts_for_library("a,b:2,c"), "a:2181,b:2,c:2181");
   EXPECT_EQ(hosts_for_library("[::1]:1"), "::1:1");
   EXPECT_EQ(hosts_for_library("[::1],a"), "::1:2181,a:2181");
-  EXPECT_EQ(hosts_for_library("::1:2183"), "::1:2183");
+  EXPECT_THROW(hosts_for_library("::1:2183"), InvalidArgumentError);
 }
 
 TEST(ZooKeeperLibrary, NamesTheHostsWhereNoneCanBeFound) {
