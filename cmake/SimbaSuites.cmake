@@ -4,6 +4,7 @@
 # Makes one test of each suite of a GoogleTest program, named like the suite.
 # simba_discover_suites(<program> [LIST <name>] [ARGS <argument>] LABEL <labels> TIMEOUT <seconds>
 #   [COST <cost>])
+# With --gtest_filter as its argument only of some.
 # ctest has the names in the variable <name>_TESTS, as after gtest_discover_tests; it is the
 # program's by default.
 function(simba_discover_suites target)

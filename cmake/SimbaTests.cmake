@@ -153,8 +153,9 @@ target_precompile_headers(simba_test_headers PRIVATE <gmock/gmock.h> <gtest/gtes
 
 # BY_SUITE: ctest runs one process for each suite, not for each test. For quick tests that wait for
 # little: those of a suite run one after another.
+# SUITES: it does so with these suites only, whose tests share a server that the suite starts.
 function(simba_add_test_program target)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "BY_SUITE;NO_TESTS" "LABEL;TIMEOUT;COST" "SOURCES")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "BY_SUITE;NO_TESTS" "LABEL;TIMEOUT;COST" "SOURCES;SUITES")
   add_executable(${target} ${arg_SOURCES})
   simba_test_options(${target})
   target_include_directories(${target} PRIVATE "${PROJECT_SOURCE_DIR}/src" "${PROJECT_SOURCE_DIR}/tests")
@@ -166,8 +167,17 @@ function(simba_add_test_program target)
   elseif(arg_BY_SUITE)
     simba_discover_suites(${target} LABEL ${arg_LABEL} TIMEOUT ${arg_TIMEOUT} COST ${arg_COST})
   else()
+    set(filter)
+    if(arg_SUITES)
+      list(TRANSFORM arg_SUITES APPEND ".*")
+      list(JOIN arg_SUITES ":" suites)
+      simba_discover_suites(${target} LIST ${target}-suites ARGS "--gtest_filter=${suites}"
+        LABEL ${arg_LABEL} TIMEOUT 900 COST 80)
+      simba_use_servers(${target}-suites)
+      set(filter TEST_FILTER "-${suites}")
+    endif()
     # PRE_TEST: a sanitized program runs only where ctest runs, which may need special settings.
-    gtest_discover_tests(${target}
+    gtest_discover_tests(${target} ${filter}
       DISCOVERY_MODE PRE_TEST
       DISCOVERY_TIMEOUT 120
       PROPERTIES TIMEOUT ${arg_TIMEOUT} LABELS ${arg_LABEL})
@@ -255,6 +265,9 @@ foreach(store IN LISTS contract_stores)
 endforeach()
 
 # The tests of one folder are one program: a link of all drivers takes longer than a test compiles.
+set(suites_of_mysql Modes/MySqlFault)
+set(suites_of_support RedisClusterTestServers ZooKeeperTestEnsemble)
+set(suites_of_zookeeper ZooKeeperFaults)
 set(groups)
 if(SIMBA_PROCESS_TESTS)
   set(groups library mysql postgresql redis sql sqlite support)
@@ -274,7 +287,8 @@ foreach(group IN LISTS groups)
     list(FILTER sources EXCLUDE REGEX "/examples_test\\.cpp$")
   endif()
   string(REPLACE "_" "-" target "simba-${group}-test")
-  simba_add_test_program(${target} LABEL process TIMEOUT 300 SOURCES ${sources})
+  simba_add_test_program(${target} LABEL process TIMEOUT 300 SOURCES ${sources}
+    SUITES ${suites_of_${group}})
   target_link_libraries(${target} PRIVATE ${example_libraries})
   if(group STREQUAL "library" AND TARGET simba-examples)
     target_compile_definitions(${target} PRIVATE

@@ -34,20 +34,21 @@ sql::SqlOptions bounded_lease() {
   return options;
 }
 
-/// One factory through a proxy that becomes a black hole, and what blocks in it.
+/// One factory through a proxy that becomes a black hole, and what blocks in it. The server behind
+/// it is not harmed: other tests use it, too.
 class SqlOutageBounds : public testing::TestWithParam<SqlProduct> {
  protected:
   void SetUp() override {
     if (const auto why = GetParam().missing(); !why.empty()) {
       GTEST_SKIP() << why;
     }
-    server_ = GetParam().make_server();
-    proxy_ = std::make_unique<FaultProxy>("127.0.0.1", server_->port());
+    location_ = GetParam().shared_location();
+    proxy_ = std::make_unique<FaultProxy>(location_.host, location_.port);
     factory_ = factory(proxy_->port());
   }
 
   std::unique_ptr<MutexServiceFactory> factory(std::uint16_t port) const {
-    return GetParam().make_factory(server_->location(), port, bounded_lease());
+    return GetParam().make_factory(location_, port, bounded_lease());
   }
 
   /// A factory behind the proxy with one connection for requests, so that a fault of that
@@ -55,7 +56,7 @@ class SqlOutageBounds : public testing::TestWithParam<SqlProduct> {
   std::unique_ptr<MutexServiceFactory> factory_with_one_connection() const {
     auto options = bounded_lease();
     options.pool_size = 1;
-    return GetParam().make_factory(server_->location(), proxy_->port(), options);
+    return GetParam().make_factory(location_, proxy_->port(), options);
   }
 
   /// Waits until the client is connected and has nothing to say.
@@ -74,13 +75,14 @@ class SqlOutageBounds : public testing::TestWithParam<SqlProduct> {
 
   const std::chrono::nanoseconds stop_bound_ =
       simba::worst_cases(ContentionPlan{bounded_lease().contention}).stop;
-  std::unique_ptr<Server> server_;
+  Location location_;
+  const std::string mutex_ = mysql::test::unique("m");
   std::unique_ptr<FaultProxy> proxy_;
   std::unique_ptr<MutexServiceFactory> factory_;
 };
 
 TEST_P(SqlOutageBounds, StopOfAnOwnerReturnsWithinItsBoundInABlackHole) {
-  RecordingContender contender{"m"};
+  RecordingContender contender{mutex_};
   const auto service = factory_->create_mutex_contend_service(contender);
   service->start();
   ASSERT_TRUE(eventually([&] { return service->is_owner(); }));
@@ -93,9 +95,9 @@ TEST_P(SqlOutageBounds, StopOfAnOwnerReturnsWithinItsBoundInABlackHole) {
 }
 
 TEST_P(SqlOutageBounds, StopOfAWaiterReturnsWithinItsBoundInABlackHole) {
-  SimbaLocker owner{"m", *factory_};
+  SimbaLocker owner{mutex_, *factory_};
   owner.acquire(10s);
-  RecordingContender contender{"m"};
+  RecordingContender contender{mutex_};
   const auto service = factory_->create_mutex_contend_service(contender);
   service->start();
   ASSERT_TRUE(contender.wait_until([&] { return !contender.owners().empty(); }, scaled(10s)));
@@ -108,7 +110,7 @@ TEST_P(SqlOutageBounds, StopOfAWaiterReturnsWithinItsBoundInABlackHole) {
 
 TEST_P(SqlOutageBounds, StopReturnsWithinItsBoundWhenTheServerNeverAnswered) {
   proxy_->black_hole();
-  RecordingContender contender{"m"};
+  RecordingContender contender{mutex_};
   const auto service = factory_->create_mutex_contend_service(contender);
   service->start();
   ASSERT_TRUE(eventually([&] { return proxy_->counters().connections > 0; }));
@@ -119,11 +121,11 @@ TEST_P(SqlOutageBounds, StopReturnsWithinItsBoundWhenTheServerNeverAnswered) {
 }
 
 TEST_P(SqlOutageBounds, DestructorsDoNotHangInABlackHole) {
-  RecordingContender contender{"m"};
+  RecordingContender contender{mutex_};
   auto service = factory_->create_mutex_contend_service(contender);
   service->start();
   ASSERT_TRUE(eventually([&] { return service->is_owner(); }));
-  RecordingContender waiter{"m"};
+  RecordingContender waiter{mutex_};
   auto waiting = factory_->create_mutex_contend_service(waiter);
   waiting->start();
 
@@ -139,25 +141,27 @@ TEST_P(SqlOutageBounds, DestructorsDoNotHangInABlackHole) {
 }
 
 TEST_P(SqlOutageBounds, DestructorsDoNotHangWhileTheServerIsPaused) {
-  SimbaLocker locker{"m", *factory_};
+  const auto server = GetParam().make_server();
+  auto direct = GetParam().make_factory(server->location(), server->port(), bounded_lease());
+  SimbaLocker locker{mutex_, *direct};
   locker.acquire(10s);
 
-  server_->pause();
+  server->pause();
   const auto taken = ServedTime::taken_by([&] {
     locker.close();
-    factory_.reset();
+    direct.reset();
   });
-  server_->resume();
+  server->resume();
 
   EXPECT_LE(taken, scaled(std::chrono::ceil<std::chrono::milliseconds>(stop_bound_) + 2 * slack));
 }
 
 TEST_P(SqlOutageBounds, ABlackHoleOfOneFactoryDoesNotHoldUpAnother) {
-  const auto other = factory(server_->port());
-  SimbaLocker warm_up{"other", *other};
+  const auto other = factory(location_.port);
+  SimbaLocker warm_up{mutex_ + "-other", *other};
   warm_up.acquire(10s);
   warm_up.close();
-  RecordingContender contender{"m"};
+  RecordingContender contender{mutex_};
   const auto service = factory_->create_mutex_contend_service(contender);
   service->start();
   ASSERT_TRUE(eventually([&] { return service->is_owner(); }));
@@ -166,7 +170,7 @@ TEST_P(SqlOutageBounds, ABlackHoleOfOneFactoryDoesNotHoldUpAnother) {
   std::vector<std::chrono::milliseconds> spans;
   for (const auto begin = now(); now() < begin + 2s;) {
     spans.push_back(ServedTime::taken_by([&] {
-      SimbaLocker locker{"other", *other};
+      SimbaLocker locker{mutex_ + "-other", *other};
       locker.acquire(10s);
     }));
   }
@@ -177,7 +181,7 @@ TEST_P(SqlOutageBounds, ABlackHoleOfOneFactoryDoesNotHoldUpAnother) {
 }
 
 TEST_P(SqlOutageBounds, AFactoryThatWasInABlackHoleWorksAgainWhenItIsMended) {
-  RecordingContender contender{"m"};
+  RecordingContender contender{mutex_};
   const auto service = factory_->create_mutex_contend_service(contender);
   service->start();
   ASSERT_TRUE(contender.wait_for_acquisitions(1, scaled(10s)));
@@ -195,7 +199,7 @@ TEST_P(SqlOutageBounds, AFactoryThatWasInABlackHoleWorksAgainWhenItIsMended) {
 
 TEST_P(SqlOutageBounds, ALostReplyToAnAcquireIsMadeUpForByAskingAgain) {
   const auto factory = factory_with_one_connection();
-  SimbaLocker locker{"m", *factory};
+  SimbaLocker locker{mutex_, *factory};
   locker.acquire(10s);
   const auto token = locker.fencing_token();
   locker.close();
@@ -210,15 +214,15 @@ TEST_P(SqlOutageBounds, ALostReplyToAnAcquireIsMadeUpForByAskingAgain) {
 }
 
 TEST_P(SqlOutageBounds, ALostReplyToAReleaseLeavesTheMutexFree) {
-  const auto other = factory(server_->port());
+  const auto other = factory(location_.port);
   const auto factory = factory_with_one_connection();
-  SimbaLocker locker{"m", *factory};
+  SimbaLocker locker{mutex_, *factory};
   locker.acquire(10s);
 
   wait_until_quiet();
   proxy_->cut_next_reply();
   locker.close();
-  SimbaLocker next{"m", *other};
+  SimbaLocker next{mutex_, *other};
   const auto taken = ServedTime::taken_by([&] { next.acquire(10s); });
 
   EXPECT_TRUE(eventually([&] { return proxy_->counters().cuts == 1; }));
@@ -227,7 +231,7 @@ TEST_P(SqlOutageBounds, ALostReplyToAReleaseLeavesTheMutexFree) {
 }
 
 TEST_P(SqlOutageBounds, ALostReplyToARenewalDoesNotEndTheOwnership) {
-  RecordingContender contender{"m"};
+  RecordingContender contender{mutex_};
   const auto factory = factory_with_one_connection();
   const auto service = factory->create_mutex_contend_service(contender);
   service->start();

@@ -13,6 +13,7 @@
 #include "simba/mysql/mysql_factory.hpp"
 #include "simba/postgresql/postgresql_factory.hpp"
 #include "support/client_options.hpp"
+#include "support/location.hpp"
 #include "support/servers.hpp"
 
 namespace simba::support {
@@ -24,7 +25,11 @@ struct SqlProduct {
   /// Why there is no such server here; empty: there is.
   std::function<std::string()> missing;
 
+  /// A server of the test's own, which it may harm.
   std::function<std::unique_ptr<Server>()> make_server;
+
+  /// A server that other tests use, too.
+  std::function<Location()> shared_location;
 
   /// `port` instead of that of the location, e.g. of a proxy.
   std::function<std::unique_ptr<MutexServiceFactory>(const Location& location, std::uint16_t port,
@@ -49,6 +54,7 @@ inline std::vector<SqlProduct> sql_server_products() {
   };
   return {
       {"PostgreSql", nothing, [] { return std::make_unique<PostgreSqlServer>(); },
+       postgresql_location,
        [](const Location& location, std::uint16_t port, const sql::SqlOptions& options) {
          return postgresql::make_postgresql_factory(
              client_options<postgresql::PostgreSqlOptions>(location, port, options));
@@ -56,11 +62,12 @@ inline std::vector<SqlProduct> sql_server_products() {
        [](const Location& location, const std::string& statement) {
          postgresql::test::Console{postgresql::test::options_of(location)}.run(statement);
        }},
-      {"MariaDb", nothing, [] { return std::make_unique<MariaDbServer>(); }, make_mysql, run_mysql},
-      {"MySql57", MySqlServer::missing, [] { return std::make_unique<MySqlServer>(); }, make_mysql,
-       run_mysql},
-      {"MySql97", MySql97Server::missing, [] { return std::make_unique<MySql97Server>(); },
+      {"MariaDb", nothing, [] { return std::make_unique<MariaDbServer>(); }, mariadb_location,
        make_mysql, run_mysql},
+      {"MySql57", MySqlServer::missing, [] { return std::make_unique<MySqlServer>(); },
+       mysql_location, make_mysql, run_mysql},
+      {"MySql97", MySql97Server::missing, [] { return std::make_unique<MySql97Server>(); },
+       mysql97_location, make_mysql, run_mysql},
   };
 }
 

@@ -22,17 +22,21 @@ using testkit::ServedTime;
 /// What is told at once is told within this time.
 constexpr auto promptly = 500ms;
 
-/// Connections and sessions that fail, on one server. `mine` reaches it by a proxy.
+/// Connections and sessions that fail, on one server, which no test harms: `mine` reaches it by a
+/// proxy, and each test has mutexes of its own.
 class ZooKeeperFaults : public ::testing::Test {
  protected:
+  static void SetUpTestSuite() { server = std::make_unique<ZooKeeperServer>(with_long_tick()); }
+  static void TearDownTestSuite() { server.reset(); }
+
   std::unique_ptr<MutexServiceFactory> direct() {
-    auto options = options_of(server_.port());
+    auto options = options_of(server->port());
     options.runtime = make_runtime({.log = std::make_shared<testkit::CapturingLogger>()});
     return make_zookeeper_factory(options);
   }
 
   /// How many contenders have a node.
-  std::size_t nodes() { return console_.children(node_of("m")).size(); }
+  std::size_t nodes() { return console_.children(node_of(mutex_)).size(); }
 
   /// Goes on as the owner that it was, and for longer than a session that nobody has renewed.
   void expect_owns_on(const Contending& owner, FencingToken token, LocalTime since) {
@@ -43,13 +47,16 @@ class ZooKeeperFaults : public ::testing::Test {
     EXPECT_EQ(nodes(), 1U);
   }
 
-  const ZooKeeperServer server_{with_long_tick()};
-  Console console_{server_.location()};
+  static std::unique_ptr<const ZooKeeperServer> server;
+  const std::string mutex_ = unique("m");
+  Console console_{server->location()};
 };
 
+std::unique_ptr<const ZooKeeperServer> ZooKeeperFaults::server;
+
 TEST_F(ZooKeeperFaults, AConnectionThatIsCutAndBackPutsTheOwnerAtRiskAndItOwnsOn) {
-  Proxied mine{server_.port()};
-  const Contending owner{*mine.factory, "m"};
+  Proxied mine{server->port()};
+  const Contending owner{*mine.factory, mutex_};
   ASSERT_TRUE(owner.owns());
   const auto token = owner.service->fencing_token();
   for (std::size_t round = 1; round <= 3; ++round) {
@@ -62,30 +69,30 @@ TEST_F(ZooKeeperFaults, AConnectionThatIsCutAndBackPutsTheOwnerAtRiskAndItOwnsOn
 }
 
 TEST_F(ZooKeeperFaults, AnOwnerThatIsToStepDownDoesSoAtOnceAndOwnsAgainWithAGreaterToken) {
-  auto options = options_of(server_.port());
+  auto options = options_of(server->port());
   options.on_disconnect = OnDisconnect::step_down;
-  Proxied mine{server_.port(), options};
-  const Contending owner{*mine.factory, "m"};
+  Proxied mine{server->port(), options};
+  const Contending owner{*mine.factory, mutex_};
   ASSERT_TRUE(owner.owns());
   const auto token = owner.service->fencing_token();
-  const auto old = console_.children(node_of("m"));
+  const auto old = console_.children(node_of(mutex_));
 
   mine.proxy.cut();
   EXPECT_TRUE(within(promptly, [&] { return !owner.service->is_owner(); }));
   EXPECT_TRUE(within(promptly, [&] { return owner.contender.releases() == 1; }));
   EXPECT_EQ(owner.losses(LossReason::revoked), 1U);
-  EXPECT_EQ(console_.children(node_of("m")), old) << "its session is over: the test is too slow";
+  EXPECT_EQ(console_.children(node_of(mutex_)), old) << "its session is over: the test is too slow";
   mine.proxy.mend();
 
   ASSERT_TRUE(owner.owns(2));
   EXPECT_TRUE(support::grows(token, owner.service->fencing_token()));
   ASSERT_TRUE(eventually([&] { return nodes() == 1; }));
-  EXPECT_NE(console_.children(node_of("m")), old);
+  EXPECT_NE(console_.children(node_of(mutex_)), old);
 }
 
 TEST_F(ZooKeeperFaults, ABlackHoleForLessThanTheSessionChangesNothing) {
-  Proxied mine{server_.port()};
-  const Contending owner{*mine.factory, "m"};
+  Proxied mine{server->port()};
+  const Contending owner{*mine.factory, mutex_};
   ASSERT_TRUE(owner.owns());
   const auto token = owner.service->fencing_token();
 
@@ -98,12 +105,12 @@ TEST_F(ZooKeeperFaults, ABlackHoleForLessThanTheSessionChangesNothing) {
 }
 
 TEST_F(ZooKeeperFaults, AnOwnerInABlackHoleStepsDownBeforeAnotherOwnsAndContendsAnew) {
-  Proxied mine{server_.port()};
+  Proxied mine{server->port()};
   const auto other = direct();
-  Contending owner{*mine.factory, "m"};
+  Contending owner{*mine.factory, mutex_};
   ASSERT_TRUE(owner.owns());
   const auto token = owner.service->fencing_token();
-  Contending waiter{*other, "m"};
+  Contending waiter{*other, mutex_};
   ASSERT_TRUE(eventually([&] { return nodes() == 2; }));
 
   mine.proxy.black_hole();
@@ -133,11 +140,11 @@ TEST_F(ZooKeeperFaults, AnOwnerInABlackHoleStepsDownBeforeAnotherOwnsAndContends
 }
 
 TEST_F(ZooKeeperFaults, AnOwnerThatIsCutOffForGoodStepsDownBeforeAnotherOwns) {
-  Proxied mine{server_.port()};
+  Proxied mine{server->port()};
   const auto other = direct();
-  const Contending owner{*mine.factory, "m"};
+  const Contending owner{*mine.factory, mutex_};
   ASSERT_TRUE(owner.owns());
-  const Contending waiter{*other, "m"};
+  const Contending waiter{*other, mutex_};
   ASSERT_TRUE(eventually([&] { return nodes() == 2; }));
 
   mine.proxy.cut();
@@ -154,11 +161,11 @@ TEST_F(ZooKeeperFaults, AnOwnerThatIsCutOffForGoodStepsDownBeforeAnotherOwns) {
 }
 
 TEST_F(ZooKeeperFaults, ASessionThatIsEndedByForceIsRevokedAndANewOneContendsAnew) {
-  Proxied mine{server_.port()};
-  const Contending owner{*mine.factory, "m"};
+  Proxied mine{server->port()};
+  const Contending owner{*mine.factory, mutex_};
   ASSERT_TRUE(owner.owns());
   const auto token = owner.service->fencing_token();
-  const auto node = console_.node(node_of("m") + "/" + console_.children(node_of("m")).at(0));
+  const auto node = console_.node(node_of(mutex_) + "/" + console_.children(node_of(mutex_)).at(0));
   ASSERT_TRUE(node);
 
   mine.proxy.black_hole();  // else it would fight for its session
@@ -171,7 +178,8 @@ TEST_F(ZooKeeperFaults, ASessionThatIsEndedByForceIsRevokedAndANewOneContendsAne
   EXPECT_EQ(owner.losses(LossReason::revoked) + owner.losses(LossReason::expired), 1U);
   EXPECT_TRUE(support::grows(token, owner.service->fencing_token()));
   EXPECT_EQ(nodes(), 1U);
-  const auto fresh = console_.node(node_of("m") + "/" + console_.children(node_of("m")).at(0));
+  const auto fresh =
+      console_.node(node_of(mutex_) + "/" + console_.children(node_of(mutex_)).at(0));
   ASSERT_TRUE(fresh);
   EXPECT_NE(fresh->owner, node->owner);
   EXPECT_TRUE(eventually([&] { return mine.log->contains("ended"); })) << mine.log->text();
@@ -181,8 +189,8 @@ TEST_F(ZooKeeperFaults, ASessionThatIsEndedByForceIsRevokedAndANewOneContendsAne
 // connection. Who did not look for the uuid would make a second node, with a higher sequence, and
 // wait behind its own first one.
 TEST_F(ZooKeeperFaults, AnAnswerToACreationThatIsLostLeavesOneNode) {
-  Proxied mine{server_.port()};
-  const Contending first{*mine.factory, "m"};
+  Proxied mine{server->port()};
+  const Contending first{*mine.factory, mutex_};
   ASSERT_TRUE(first.owns());
   for (int round = 0; round < 5; ++round) {
     const auto mutex = unique("lost");
@@ -206,8 +214,8 @@ TEST_F(ZooKeeperFaults, AnAnswerToACreationThatIsLostLeavesOneNode) {
 
 // As above, but the contender leaves before it knows that it has a node.
 TEST_F(ZooKeeperFaults, ANodeWhoseCreationWasNotAnsweredIsRemovedWhenItsContenderHasStopped) {
-  Proxied mine{server_.port()};
-  const Contending first{*mine.factory, "m"};
+  Proxied mine{server->port()};
+  const Contending first{*mine.factory, mutex_};
   ASSERT_TRUE(first.owns());
   const auto mutex = unique("lost");
   console_.create(node_of(mutex), "");
@@ -225,9 +233,9 @@ TEST_F(ZooKeeperFaults, ANodeWhoseCreationWasNotAnsweredIsRemovedWhenItsContende
 }
 
 TEST_F(ZooKeeperFaults, AStopWhileCutOffIsBoundedAndItsNodeIsRemovedAfterwards) {
-  Proxied mine{server_.port()};
-  const Contending stays{*mine.factory, "stays"};
-  const Contending stops{*mine.factory, "m"};
+  Proxied mine{server->port()};
+  const Contending stays{*mine.factory, unique("stays")};
+  const Contending stops{*mine.factory, mutex_};
   ASSERT_TRUE(stays.owns() && stops.owns());
   const auto bound = simba::worst_cases(ContentionPlan{contention_of(options_of(1))}).stop;
 
@@ -243,11 +251,11 @@ TEST_F(ZooKeeperFaults, AStopWhileCutOffIsBoundedAndItsNodeIsRemovedAfterwards) 
 }
 
 TEST_F(ZooKeeperFaults, AStopInABlackHoleIsBoundedAndSoIsTheEndOfTheFactory) {
-  Proxied mine{server_.port()};
+  Proxied mine{server->port()};
   const auto bound = simba::worst_cases(ContentionPlan{contention_of(options_of(1))}).stop;
   {
-    const Contending owner{*mine.factory, "m"};
-    const Contending waiter{*mine.factory, "m"};
+    const Contending owner{*mine.factory, mutex_};
+    const Contending waiter{*mine.factory, mutex_};
     ASSERT_TRUE(eventually([&] { return nodes() == 2; }));
     mine.proxy.black_hole();
     for (const auto* each : {&owner, &waiter}) {
@@ -261,14 +269,14 @@ TEST_F(ZooKeeperFaults, AStopInABlackHoleIsBoundedAndSoIsTheEndOfTheFactory) {
 }
 
 TEST_F(ZooKeeperFaults, AWaiterThatIsCutOffKeepsItsPlaceAndDoesNotMissItsTurn) {
-  Proxied mine{server_.port()};
+  Proxied mine{server->port()};
   const auto other = direct();
   const auto third = direct();
-  const Contending owner{*other, "m"};
+  const Contending owner{*other, mutex_};
   ASSERT_TRUE(owner.owns());
-  const Contending waiter{*mine.factory, "m"};
+  const Contending waiter{*mine.factory, mutex_};
   ASSERT_TRUE(eventually([&] { return nodes() == 2; }));
-  const Contending last{*third, "m"};
+  const Contending last{*third, mutex_};
   ASSERT_TRUE(eventually([&] { return nodes() == 3; }));
 
   mine.proxy.cut();
