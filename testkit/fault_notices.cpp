@@ -1,4 +1,4 @@
-#include "fault_notices.hpp"
+#include "testkit/fault_notices.hpp"
 
 #include <utility>
 

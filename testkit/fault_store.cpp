@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "fault_notices.hpp"
+#include "testkit/fault_notices.hpp"
 
 namespace simba::testkit {
 

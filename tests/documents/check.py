@@ -259,7 +259,7 @@ def check_names(_):
 # ---- tests that are named ----------------------------------------------------------------------
 def check_tests(_):
     """`Suite.Name`, `Suite.*`, `*Contract.Name`: the words are looked for in the sources of the tests."""
-    sources = [*ROOT.glob("tests/**/*.cpp"), *ROOT.glob("tests/**/*.hpp"), *ROOT.glob("testkit/*.cpp"),
+    sources = [*ROOT.glob("tests/**/*.cpp"), *ROOT.glob("tests/**/*.hpp"), *ROOT.glob("testkit/**/*.cpp"),
                *ROOT.glob("cmake/*.cmake"), *ROOT.glob("tests/**/CMakeLists.txt")]
     words = set()
     for source in sources:

@@ -228,7 +228,7 @@ TheCheckersUseItsWord() {
   local word file
   word=$(sed -n 's/^safety=//p' "$sources/scripts/test.sh")
   [ "$word" = SAFETY-VIOLATION ] || fail "its word is $word"
-  for file in tests/support/safety.hpp testkit/contract_support.hpp; do
+  for file in tests/support/safety.hpp testkit/contract/support.hpp; do
     grep -qF "$word" "$sources/$file" || fail "$file has another"
   done
 }

@@ -1,4 +1,4 @@
-#include "contract_process.hpp"
+#include "testkit/contract/process.hpp"
 
 #include <algorithm>
 #include <array>
@@ -12,7 +12,7 @@
 #include <unistd.h>
 #include <utility>
 
-#include "contract_child.hpp"
+#include "testkit/contract/child.hpp"
 
 extern char** environ;  // NOLINT(readability-redundant-declaration): POSIX wants it declared
 

@@ -11,9 +11,9 @@
 
 #include <gtest/gtest.h>
 
-#include "contract_support.hpp"
 #include "simba/core/error.hpp"
 #include "simba/engine/lease_store.hpp"
+#include "testkit/contract/support.hpp"
 
 namespace simba::testkit::detail {
 namespace {

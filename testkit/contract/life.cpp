@@ -6,8 +6,8 @@
 
 #include <gtest/gtest.h>
 
-#include "contract_member.hpp"
 #include "simba/core/error.hpp"
+#include "testkit/contract/member.hpp"
 
 namespace simba::testkit::detail {
 namespace {

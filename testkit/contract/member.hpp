@@ -8,10 +8,10 @@
 #include <string>
 #include <vector>
 
-#include "contract_support.hpp"
 #include "simba/core/mutex_service_factory.hpp"
 #include "simba/testkit/recording_contender.hpp"
 #include "simba/testkit/recording_retriever.hpp"
+#include "testkit/contract/support.hpp"
 
 namespace simba::testkit::detail {
 

@@ -9,10 +9,10 @@
 
 #include <gtest/gtest.h>
 
-#include "contract_member.hpp"
 #include "simba/core/error.hpp"
 #include "simba/engine/contention_options.hpp"
 #include "simba/locker/simba_locker.hpp"
+#include "testkit/contract/member.hpp"
 
 namespace simba::testkit::detail {
 namespace {

@@ -1,4 +1,4 @@
-#include "contract_child.hpp"
+#include "testkit/contract/child.hpp"
 
 #include <csignal>
 #include <cstdlib>

@@ -7,12 +7,12 @@
 
 #include <gtest/gtest.h>
 
-#include "contract_child.hpp"
-#include "contract_support.hpp"
 #include "simba/core/error.hpp"
 #include "simba/engine/lease_service_factory.hpp"
 #include "simba/testkit/fault_store.hpp"
 #include "simba/testkit/store_contract.hpp"
+#include "testkit/contract/child.hpp"
+#include "testkit/contract/support.hpp"
 
 namespace simba::testkit {
 

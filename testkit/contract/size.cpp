@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include "contract_member.hpp"
+#include "testkit/contract/member.hpp"
 
 namespace simba::testkit::detail {
 namespace {

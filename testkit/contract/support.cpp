@@ -1,4 +1,4 @@
-#include "contract_support.hpp"
+#include "testkit/contract/support.hpp"
 
 #include <algorithm>
 #include <atomic>

@@ -5,9 +5,9 @@
 
 #include <gtest/gtest.h>
 
-#include "contract_member.hpp"
 #include "simba/core/error.hpp"
 #include "simba/locker/simba_locker.hpp"
+#include "testkit/contract/member.hpp"
 
 namespace simba::testkit::detail {
 namespace {

@@ -1,4 +1,6 @@
 // Work that only the leader does.
+#include "simba/schedule/scheduler.hpp"
+
 #include <atomic>
 #include <stdexcept>
 #include <variant>
@@ -6,8 +8,7 @@
 
 #include <gtest/gtest.h>
 
-#include "contract_member.hpp"
-#include "simba/schedule/scheduler.hpp"
+#include "testkit/contract/member.hpp"
 
 namespace simba::testkit::detail {
 namespace {

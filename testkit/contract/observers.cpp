@@ -1,7 +1,7 @@
 // Those who look on, and those who follow.
 #include <gtest/gtest.h>
 
-#include "contract_member.hpp"
+#include "testkit/contract/member.hpp"
 
 namespace simba::testkit::detail {
 namespace {

@@ -1,7 +1,7 @@
 // The store is out of reach for a while, and everyone lives on.
 #include <gtest/gtest.h>
 
-#include "contract_member.hpp"
+#include "testkit/contract/member.hpp"
 
 namespace simba::testkit::detail {
 namespace {

@@ -1,4 +1,6 @@
 // Client and Lock over this store.
+#include "simba/client/client.hpp"
+
 #include <atomic>
 #include <coroutine>
 #include <exception>
@@ -13,10 +15,9 @@
 
 #include <gtest/gtest.h>
 
-#include "contract_support.hpp"
-#include "simba/client/client.hpp"
 #include "simba/client/coroutine.hpp"
 #include "simba/core/error.hpp"
+#include "testkit/contract/support.hpp"
 
 namespace simba::testkit::detail {
 namespace {

@@ -7,8 +7,8 @@
 
 #include <gtest/gtest.h>
 
-#include "contract_member.hpp"
 #include "simba/testkit/served_time.hpp"
+#include "testkit/contract/member.hpp"
 
 namespace simba::testkit::detail {
 namespace {

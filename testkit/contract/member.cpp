@@ -1,4 +1,4 @@
-#include "contract_member.hpp"
+#include "testkit/contract/member.hpp"
 
 #include <algorithm>
 #include <utility>

@@ -8,11 +8,11 @@
 
 #include <gtest/gtest.h>
 
-#include "contract_child.hpp"
-#include "contract_member.hpp"
-#include "contract_process.hpp"
 #include "simba/locker/simba_locker.hpp"
 #include "simba/testkit/served_time.hpp"
+#include "testkit/contract/child.hpp"
+#include "testkit/contract/member.hpp"
+#include "testkit/contract/process.hpp"
 
 namespace simba::testkit::detail {
 namespace {

@@ -5,7 +5,7 @@
 #include <sys/types.h>
 #include <vector>
 
-#include "contract_support.hpp"
+#include "testkit/contract/support.hpp"
 
 namespace simba::testkit::detail {
 
