@@ -1,6 +1,6 @@
 # tests/sim: the deterministic simulation. The library simba_sim is all of it but main.cpp and the
 # tests, with the virtual time of tests/unit/rules; the program is simba-sim.
-file(GLOB sim_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tests/sim/*.cpp")
+file(GLOB_RECURSE sim_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tests/sim/*.cpp")
 list(FILTER sim_sources EXCLUDE REGEX "/(main|[a-z_]*_test)\\.cpp$")
 add_library(simba_sim STATIC ${sim_sources} "${PROJECT_SOURCE_DIR}/tests/unit/rules/world.cpp")
 simba_compile_options(simba_sim)

@@ -11,8 +11,8 @@
 #include <string_view>
 #include <vector>
 
-#include "sim/host.hpp"
-#include "sim/server.hpp"
+#include "sim/world/host.hpp"
+#include "sim/world/server.hpp"
 #include "simba/client/lock.hpp"
 #include "simba/core/mutex_contend_service.hpp"
 #include "simba/engine/contention_options.hpp"

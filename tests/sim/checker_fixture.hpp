@@ -7,10 +7,10 @@
 #include <gtest/gtest.h>
 
 #include "sim/checker.hpp"
-#include "sim/host.hpp"
-#include "sim/server.hpp"
-#include "sim/threads.hpp"
 #include "sim/trace.hpp"
+#include "sim/world/host.hpp"
+#include "sim/world/server.hpp"
+#include "sim/world/threads.hpp"
 #include "simba/core/mutex_contend_service.hpp"
 #include "simba/engine/contention_options.hpp"
 #include "simba/testkit/recording_contender.hpp"

@@ -5,8 +5,8 @@
 #include <string>
 
 #include "sim/checker.hpp"
-#include "sim/network.hpp"
-#include "sim/threads.hpp"
+#include "sim/world/network.hpp"
+#include "sim/world/threads.hpp"
 
 namespace simba::sim {
 

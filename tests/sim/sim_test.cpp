@@ -17,10 +17,10 @@
 
 #include "sim/checker.hpp"
 #include "sim/command.hpp"
-#include "sim/network.hpp"
 #include "sim/play.hpp"
-#include "sim/server.hpp"
-#include "sim/threads.hpp"
+#include "sim/world/network.hpp"
+#include "sim/world/server.hpp"
+#include "sim/world/threads.hpp"
 #include "support/safety.hpp"
 #include "support/temporary_folder.hpp"
 

@@ -7,10 +7,10 @@
 #include <vector>
 
 #include "sim/checker.hpp"
-#include "sim/host.hpp"
-#include "sim/network.hpp"
-#include "sim/store.hpp"
-#include "sim/users.hpp"
+#include "sim/users/users.hpp"
+#include "sim/world/host.hpp"
+#include "sim/world/network.hpp"
+#include "sim/world/store.hpp"
 #include "simba/engine/lease_service_factory.hpp"
 
 namespace simba::sim {

@@ -1,4 +1,4 @@
-#include "sim/store.hpp"
+#include "sim/world/store.hpp"
 
 #include <algorithm>
 #include <utility>

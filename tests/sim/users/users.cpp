@@ -1,8 +1,8 @@
-#include "sim/users.hpp"
+#include "sim/users/users.hpp"
 
 #include <utility>
 
-#include "sim/store.hpp"
+#include "sim/world/store.hpp"
 
 namespace simba::sim {
 

@@ -1,8 +1,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "sim/store.hpp"
-#include "sim/users.hpp"
+#include "sim/users/users.hpp"
+#include "sim/world/store.hpp"
 
 namespace simba::sim {
 

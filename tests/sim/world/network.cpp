@@ -1,4 +1,4 @@
-#include "sim/network.hpp"
+#include "sim/world/network.hpp"
 
 #include <algorithm>
 #include <utility>

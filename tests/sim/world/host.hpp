@@ -10,8 +10,8 @@
 #include <string_view>
 #include <vector>
 
-#include "sim/threads.hpp"
 #include "sim/trace.hpp"
+#include "sim/world/threads.hpp"
 #include "simba/core/runtime.hpp"
 #include "unit/rules/world.hpp"
 

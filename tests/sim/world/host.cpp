@@ -1,4 +1,4 @@
-#include "sim/host.hpp"
+#include "sim/world/host.hpp"
 
 #include <algorithm>
 #include <deque>

@@ -1,4 +1,4 @@
-#include "sim/threads.hpp"
+#include "sim/world/threads.hpp"
 
 #include <utility>
 

@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "sim/checker.hpp"
-#include "sim/network.hpp"
+#include "sim/world/network.hpp"
 #include "simba/engine/lease_store.hpp"
 
 namespace simba::sim {

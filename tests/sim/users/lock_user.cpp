@@ -1,7 +1,7 @@
 #include <utility>
 
-#include "sim/store.hpp"
-#include "sim/users.hpp"
+#include "sim/users/users.hpp"
+#include "sim/world/store.hpp"
 
 namespace simba::sim {
 

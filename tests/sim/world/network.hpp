@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "sim/checker.hpp"
-#include "sim/host.hpp"
-#include "sim/server.hpp"
+#include "sim/world/host.hpp"
+#include "sim/world/server.hpp"
 
 namespace simba::sim {
 

@@ -4,8 +4,8 @@
 #include <exception>
 #include <utility>
 
-#include "sim/store.hpp"
-#include "sim/users.hpp"
+#include "sim/users/users.hpp"
+#include "sim/world/store.hpp"
 #include "simba/client/coroutine.hpp"
 
 namespace simba::sim {

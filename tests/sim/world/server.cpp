@@ -1,4 +1,4 @@
-#include "sim/server.hpp"
+#include "sim/world/server.hpp"
 
 #include <algorithm>
 #include <array>

@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "sim/checker.hpp"
-#include "sim/host.hpp"
-#include "sim/network.hpp"
+#include "sim/world/host.hpp"
+#include "sim/world/network.hpp"
 #include "simba/client/client.hpp"
 #include "simba/core/abstract_mutex_contender.hpp"
 #include "simba/engine/lease_service_factory.hpp"
