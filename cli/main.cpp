@@ -10,7 +10,7 @@
 
 #include <fmt/format.h>
 
-#include "cli/child/descriptors.hpp"
+#include "cli/child/child.hpp"
 #include "cli/command.hpp"
 #include "cli/errors.hpp"
 #include "cli/output/log.hpp"

@@ -4,6 +4,7 @@
 #include <array>
 #include <cerrno>
 #include <fcntl.h>
+#include <filesystem>
 #include <limits>
 #include <poll.h>
 #include <string>
@@ -19,7 +20,6 @@
 #include <fmt/format.h>
 
 #include "cli/child/descendants.hpp"
-#include "cli/child/descriptors.hpp"
 #include "cli/errors.hpp"
 #include "core/text.hpp"
 #include "simba/core/clock.hpp"
@@ -155,6 +155,21 @@ Failure not_executed(const std::string& name, int error) {
 }
 
 }  // namespace
+
+std::vector<int> open_descriptors() {
+  std::vector<int> open;
+  std::error_code missing;
+  for (const auto& file : std::filesystem::directory_iterator{"/proc/self/fd", missing}) {
+    open.push_back(detail::parse_number<int>(file.path().filename().string()).value_or(-1));
+  }
+  if (missing) {
+    for (int number = 0; number < 1024; ++number) open.push_back(number);
+  }
+  // The one that we have looked with is closed again.
+  std::erase_if(open, [](int number) { return ::fcntl(number, F_GETFD) < 0; });
+  std::sort(open.begin(), open.end());
+  return open;
+}
 
 int exit_code_of_status(int status) noexcept {
   return WIFSIGNALED(status) ? exit_code_of_signal(WTERMSIG(status)) : WEXITSTATUS(status);

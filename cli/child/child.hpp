@@ -135,6 +135,10 @@ class Child {
 /// The longest pause between two calls of `Child::next()` after `Child::end()`.
 inline constexpr std::chrono::milliseconds look_at_end{5};
 
+/// The descriptors of this process that are open, in order. Where /proc is missing, those below
+/// 1024.
+std::vector<int> open_descriptors();
+
 /// The exit code that a shell shows for a wait status.
 int exit_code_of_status(int status) noexcept;
 
