@@ -32,9 +32,9 @@ std::string_view advice(ErrorKind kind) noexcept {
 
 std::string explain(const Error& error) {
   std::string text = error.what();
-  // SQLite says itself which rights a user needs.
-  const bool says_it = error.kind() == ErrorKind::permission &&
-                       text.find("this user must be able") != std::string::npos;
+  // After a semicolon a message says itself what to do, and better.
+  const bool says_it =
+      error.kind() == ErrorKind::permission && text.find("; ") != std::string::npos;
   if (const auto hint = advice(error.kind()); !hint.empty() && !says_it) {
     text += "\n  ";
     text += hint;

@@ -1,5 +1,7 @@
 #include "cli/errors.hpp"
 
+#include <string>
+
 #include <gtest/gtest.h>
 
 namespace simba::cli {
@@ -9,6 +11,13 @@ TEST(CliErrors, AnErrorIsShownWithWhatToDoAboutIt) {
   const Error error{ErrorKind::authentication, "the server refuses user app"};
   EXPECT_EQ(explain(error), "the server refuses user app\n  check the store's user and password");
   EXPECT_EQ(to_failure(error).code(), ExitCode::refused);
+}
+
+TEST(CliErrors, NoPrivilegesAreRecommendedWhereTheErrorSaysWhatToDo) {
+  const std::string text = "any user can put files into directory /srv; use another directory";
+  EXPECT_EQ(explain(Error{ErrorKind::permission, text}), text);
+  EXPECT_EQ(explain(Error{ErrorKind::permission, "not allowed to insert"}),
+            "not allowed to insert\n  grant the user the privileges that \"simba doctor\" lists");
 }
 
 }  // namespace
