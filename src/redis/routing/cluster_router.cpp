@@ -41,7 +41,7 @@ std::shared_ptr<Node> ClusterRouter::node(Lock lock, const Endpoint& endpoint) {
   Known& known = nodes_[endpoint];
   known.used = ++uses_;
   if (known.node) return known.node;
-  const auto made = known.node = make_node_(endpoint);
+  auto made = known.node = make_node_(endpoint);
   if (closed_) made->close();
   const auto surplus = take_surplus();
   lock.unlock();
