@@ -37,7 +37,7 @@ asio::awaitable<std::string> read_line(tcp::socket& socket) {
   co_return line.substr(0, length - 1);
 }
 
-/// One request. Waiting for the lock keeps no thread: the others go on.
+/// One request. Waiting for the lock keeps no thread: other requests are served meanwhile.
 asio::awaitable<void> answer(tcp::socket socket, simba::Client client) {
   const std::string order = co_await read_line(socket);
   simba::Lock lock =

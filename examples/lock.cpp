@@ -37,7 +37,7 @@ int main(int argc, char** argv) try {
 
   // Nobody else gets it meanwhile.
   if (client.try_lock("example-lock", {.wait = 100ms}).outcome() == simba::LockOutcome::timed_out) {
-    std::cout << "another one has waited in vain" << std::endl;
+    std::cout << "another one gave up waiting" << std::endl;
   }
 
   lock.unlock();  // the destructor would do it, too

@@ -10,7 +10,7 @@ jobs=$(nproc)
 # What people read, as pathspecs of git. Add a path here once its language has been revised.
 # (Text that programs write into docs is checked there. Two files of tests/chaos are listed because they write such text.)
 prose=(README.md ARCHITECTURE.md CONTRIBUTING.md CHANGELOG.md DEPENDENCIES.md SECURITY.md .github
-       Makefile .ci examples packaging tests/README.md tests/chaos/report.cpp tests/chaos/stores.cpp docs include testkit src cli
+       Makefile .ci examples packaging tests/README.md tests/chaos/report.cpp tests/chaos/servers/stores.cpp docs include testkit src cli
        scripts ':!scripts/phrases.txt')
 
 # The spelling of everything, and no phrase of scripts/phrases.txt in prose.

@@ -43,7 +43,7 @@ int main(int argc, char** argv) try {
   try {
     other.acquire(100ms);
   } catch (const simba::TimeoutError&) {
-    std::cout << "another one has waited in vain" << std::endl;
+    std::cout << "another one gave up waiting" << std::endl;
   }
 
   lock.close();  // the destructor would do it, too

@@ -1,5 +1,5 @@
 // Work that is done periodically, but only by the leader: simba::Scheduler. Let every instance
-// of a service start one; whichever leads does the work, and another goes on when it is gone.
+// of a service start one; whichever leads does the work, and another takes over when it is gone.
 //
 //   simba-example-classic-scheduled-work [URL of a store]
 

@@ -170,7 +170,7 @@ class Session : public std::enable_shared_from_this<Session> {
   bool too_many_watches_ = false;  // told already
 
   LocalTime heard_at_{};  // when a sign of life was last answered
-  int unheard_ = 0;       // how often we were connected since, in vain
+  int unheard_ = 0;       // connections since then that brought no answer
 };
 
 }  // namespace simba::zookeeper
