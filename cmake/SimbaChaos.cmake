@@ -48,7 +48,7 @@ set(chaos_timeout 300)
 foreach(entry IN ITEMS Sqlite:sqlite:1 MariaDb:mariadb:2 PostgreSql:postgresql:3 Redis:redis:4
     RedisSentinel:redis-sentinel:5 RedisCluster:redis-cluster:6
     RedisClusterReplicas:redis-cluster-replicas:7 ZooKeeper:zookeeper:8
-    ZooKeeperEnsemble:zookeeper-ensemble:9)
+    ZooKeeperEnsemble:zookeeper-ensemble:9 MySql57:mysql57:10 MySql97:mysql97:11)
   string(REPLACE ":" ";" entry "${entry}")
   list(GET entry 0 name)
   list(GET entry 1 store)

@@ -4,6 +4,8 @@
 # was run replaces its earlier result; the rest stays.
 # Usage: scripts/matrix.sh [<suite>/<server> ...]      (default: all; hours)
 # MATRIX_STEPS: which of "contract tests chaos" (default: all). CHAOS_SECONDS: of each store (600).
+# CHAOS_PARALLEL: how many stores of a row are broken at the same time (1). Scripts that run only the
+# step chaos, of other rows, may run at the same time.
 # The servers of this system's own release are the installed ones; the others are fetched by
 # scripts/fetch-server.sh, npm/mysql by scripts/fetch-mysql.sh. The logs are in build/matrix.
 set -uo pipefail
@@ -23,12 +25,12 @@ here=$(. /etc/os-release && echo "${VERSION_CODENAME:-}")
 select_tests() {
   case $1 in
     */postgresql) contract='^PostgreSqlContract' tests='^PostgreSql|/PostgreSql' chaos=postgresql ;;
-    npm/mysql) contract='^MySql57Contract' tests='MySql57' chaos= ;;
-    sid/mysql) contract='^MySql97Contract' tests='MySql97' chaos= ;;
+    npm/mysql) contract='^MySql57Contract' tests='MySql57' chaos=mysql57 ;;
+    sid/mysql) contract='^MySql97Contract' tests='MySql97' chaos=mysql97 ;;
     */mariadb) contract='^MariaDbContract' tests='^MySql|/MariaDb' chaos=mariadb ;;
     */redis | */valkey)
       contract='^Redis(Tls|Cluster|Sentinel)?Contract' tests='^Redis' chaos='redis redis-sentinel redis-cluster' ;;
-    */sqlite) contract=sqlite tests=sqlite chaos= ;; # not by ctest
+    */sqlite) contract=sqlite tests=sqlite chaos=sqlite ;; # not by ctest
     */zookeeper) contract='^ZooKeeper(Ensemble)?Contract' tests='^ZooKeeper' chaos='zookeeper zookeeper-ensemble' ;;
     *) return 1 ;;
   esac
@@ -88,7 +90,7 @@ name_of() {
 }
 
 run_step() {
-  local log=$2 store failed=0
+  local log=$2 with=()
   case $1/$contract in
     contract/sqlite) with_sqlite build/bin/simba-contract-tests --store=sqlite >"$log" 2>&1; return ;;
     tests/sqlite) with_sqlite build/bin/simba-sqlite-test >"$log" 2>&1; return ;;
@@ -98,10 +100,10 @@ run_step() {
     tests) scripts/test.sh --preset dev --parallel "${TEST_JOBS:-3}" -L process -R "$tests" >"$log" 2>&1 ;;
     chaos)
       rm -rf "$log.chaos" # it does not write over results
-      for store in $chaos; do
-        build/bin/simba-chaos --store "$store" --seconds "${CHAOS_SECONDS:-600}" --out "$log.chaos" || failed=1
-      done >"$log" 2>&1
-      return $failed ;;
+      [ "$chaos" != sqlite ] || with=(with_sqlite)
+      "${with[@]}" build/bin/simba-chaos --store "${chaos// /,}" --parallel "${CHAOS_PARALLEL:-1}" \
+        --seconds "${CHAOS_SECONDS:-600}" --out "$log.chaos" >"$log" 2>&1
+      return ;;
   esac
 }
 
@@ -145,15 +147,12 @@ read_page() {
 write_page() {
   exec 9>"$logs/lock" && flock 9
   read_page
-  local one step line nothing table='| server | from | contract | tests | chaos |
+  local one step line table='| server | from | contract | tests | chaos |
 |---|---|---|---|---|'
   for one in "${all[@]}"; do
-    select_tests "$one"
     line="| ${names[$one]-${one#*/}} | $one |"
     for step in "${steps[@]}"; do
-      nothing='not run yet'
-      [ "$step" != chaos ] || [ -n "$chaos" ] || nothing='–'
-      line+=" ${results["$one|$step"]:-$nothing} |"
+      line+=" ${results["$one|$step"]:-not run yet} |"
     done
     table+=$'\n'$line
   done
@@ -180,7 +179,6 @@ for one in "${@:-${all[@]}}"; do
   fi
   names[$one]=$name ran[$one]=1
   for step in ${MATRIX_STEPS:-${steps[*]}}; do
-    [ "$step" != chaos ] || [ -n "$chaos" ] || continue
     echo "== matrix: $name ($one), $step ($(date -u +%H:%M:%S))"
     log=$logs/${one//\//-}-$step.log status=0
     run_step "$step" "$log" || status=$? failed=1
@@ -188,7 +186,6 @@ for one in "${@:-${all[@]}}"; do
     ran["$one|$step"]=1 results["$one|$step"]="$result ($(date -u +%Y-%m-%d))"
     echo "   $result"
     write_page quietly # what was run is not lost with what comes after it
-    select_tests "$one"
   done
 done
 

@@ -24,17 +24,34 @@ std::uint64_t number(const std::string& option, const std::string& text, std::ui
   return *value;
 }
 
-std::vector<std::string> stores(const std::string& text, const std::vector<std::string>& known) {
+/// The stores of this system, and others.
+struct Known {
+  const std::vector<std::string>& all;
+  const std::vector<std::string>& fetched;
+
+  bool has(const std::string& name) const {
+    return std::find(all.begin(), all.end(), name) != all.end() ||
+           std::find(fetched.begin(), fetched.end(), name) != fetched.end();
+  }
+
+  std::string text() const {
+    auto names = all;
+    names.insert(names.end(), fetched.begin(), fetched.end());
+    return fmt::format("{}", fmt::join(names, ", "));
+  }
+};
+
+std::vector<std::string> stores(const std::string& text, const Known& known) {
   if (text == "all") {
-    return known;
+    return known.all;
   }
   std::vector<std::string> result;
   for (std::size_t begin = 0; begin <= text.size();) {
     const auto end = std::min(text.find(',', begin), text.size());
     const auto name = text.substr(begin, end - begin);
-    if (std::find(known.begin(), known.end(), name) == known.end()) {
-      throw UsageError{fmt::format("--store: there is no store '{}'; there are all, {}", name,
-                                   fmt::join(known, ", "))};
+    if (!known.has(name)) {
+      throw UsageError{
+          fmt::format("--store: there is no store '{}'; there are all, {}", name, known.text())};
     }
     if (std::find(result.begin(), result.end(), name) == result.end()) {
       result.push_back(name);
@@ -52,7 +69,7 @@ bool takes_value(const std::string& option) {
 
 /// `option` is one that takes a value.
 void set(CommandLine& line, const std::string& option, const std::string& value,
-         const std::vector<std::string>& known) {
+         const Known& known) {
   if (option == "--store") {
     line.stores = stores(value, known);
   } else if (option == "--seconds") {
@@ -76,7 +93,9 @@ void set(CommandLine& line, const std::string& option, const std::string& value,
 }  // namespace
 
 CommandLine parse_command_line(const std::vector<std::string>& words,
-                               const std::vector<std::string>& known) {
+                               const std::vector<std::string>& all,
+                               const std::vector<std::string>& fetched) {
+  const Known known{all, fetched};
   CommandLine line;
   for (std::size_t i = 0; i < words.size(); ++i) {
     const auto equals = words[i].find('=');
@@ -105,7 +124,7 @@ CommandLine parse_command_line(const std::vector<std::string>& words,
     throw UsageError{"--resume needs --out"};
   }
   if (line.action == CommandLine::Action::run && line.stores.empty()) {
-    throw UsageError{fmt::format("--store is missing; there are all, {}", fmt::join(known, ", "))};
+    throw UsageError{fmt::format("--store is missing; there are all, {}", known.text())};
   }
   return line;
 }
@@ -118,7 +137,7 @@ std::string usage_text() {
       "Lets processes contend for mutexes on real servers, does harm to both, and checks what\n"
       "they have written down. Ends everything that it has started.\n"
       "\n"
-      "  --store NAME     the store, or several, or all of them\n"
+      "  --store NAME     the store, or several, or all whose servers are packages of this system\n"
       "  --seconds S      how long on each store (20); longer where the basic faults, which come\n"
       "                   first, are not over by then\n"
       "  --seed N         which faults, in which order, and how long (1)\n"

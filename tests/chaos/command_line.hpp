@@ -32,9 +32,11 @@ class UsageError : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// `words`: without the name of the program. `known`: the names of all stores. Throws UsageError.
+/// `words`: without the name of the program. `known`: the stores that "all" stands for. `fetched`:
+/// those that must be named. Throws UsageError.
 CommandLine parse_command_line(const std::vector<std::string>& words,
-                               const std::vector<std::string>& known);
+                               const std::vector<std::string>& known,
+                               const std::vector<std::string>& fetched = {});
 
 std::string usage_text();
 

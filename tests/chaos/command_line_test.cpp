@@ -43,6 +43,14 @@ TEST(ChaosCommandLine, TakesOptionsInBothForms) {
   EXPECT_TRUE(parse_command_line({"--store=all", "--out=folder", "--resume"}, known).resume);
 }
 
+TEST(ChaosCommandLine, TakesAStoreWhoseServerIsFetchedWhereItIsNamed) {
+  const std::vector<std::string> fetched{"mysql97"};
+  EXPECT_THAT(parse_command_line({"--store=redis,mysql97"}, known, fetched).stores,
+              ElementsAre("redis", "mysql97"));
+  EXPECT_THAT(parse_command_line({"--store=all"}, known, fetched).stores,
+              ElementsAre("sqlite", "redis"));
+}
+
 TEST(ChaosCommandLine, SaysWhatIsWrongAndWhatIsAllowed) {
   EXPECT_THAT(complaint({}), HasSubstr("--store is missing; there are all, sqlite, redis"));
   EXPECT_THAT(complaint({"--store", "oracle"}), HasSubstr("no store 'oracle'"));

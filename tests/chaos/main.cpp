@@ -172,10 +172,11 @@ int main(int argc, char** argv) {
       return round(words);
     }
     Words known;
+    Words fetched;
     for (const auto& store : all_stores()) {
-      known.push_back(store.name);
+      (store.fetched ? fetched : known).push_back(store.name);
     }
-    const auto line = parse_command_line(words, known);
+    const auto line = parse_command_line(words, known, fetched);
     switch (line.action) {
       case CommandLine::Action::list:
         list();

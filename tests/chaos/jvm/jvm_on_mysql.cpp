@@ -50,7 +50,8 @@ struct JvmSettings {
         port{static_cast<unsigned>(std::stoul(words.at(9)))},
         user{words.at(10)},
         password{words.at(11)},
-        database{words.at(12)} {}
+        database{words.at(12)},
+        ca_file{words.at(13)} {}
 
   std::string record;
   std::string status;
@@ -65,6 +66,7 @@ struct JvmSettings {
   std::string user;
   std::string password;
   std::string database;
+  std::string ca_file;  // empty: without TLS
 };
 
 /// A connection that waits for as long as it takes.
@@ -72,8 +74,12 @@ class Database {
  public:
   explicit Database(const JvmSettings& settings)
       : connection_{::mysql_init(nullptr), &::mysql_close} {
-    const my_bool no = 0;  // else version 3.4 of the library insists on TLS
-    ::mysql_optionsv(connection_.get(), MYSQL_OPT_SSL_VERIFY_SERVER_CERT, &no);
+    // Version 3.4 of the library insists on TLS unless it is told not to.
+    const my_bool tls = settings.ca_file.empty() ? 0 : 1;
+    ::mysql_optionsv(connection_.get(), MYSQL_OPT_SSL_VERIFY_SERVER_CERT, &tls);
+    if (tls != 0) {
+      ::mysql_optionsv(connection_.get(), MYSQL_OPT_SSL_CA, settings.ca_file.c_str());
+    }
     if (::mysql_real_connect(connection_.get(), "127.0.0.1", settings.user.c_str(),
                              settings.password.c_str(), settings.database.c_str(), settings.port,
                              nullptr, 0) == nullptr) {

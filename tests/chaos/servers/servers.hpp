@@ -99,6 +99,8 @@ class Servers {
 
 std::unique_ptr<Servers> open_sqlite(const Stage& stage);
 std::unique_ptr<Servers> open_mariadb(const Stage& stage);
+std::unique_ptr<Servers> open_mysql57(const Stage& stage);
+std::unique_ptr<Servers> open_mysql97(const Stage& stage);
 std::unique_ptr<Servers> open_postgresql(const Stage& stage);
 std::unique_ptr<Servers> open_redis(const Stage& stage);
 std::unique_ptr<Servers> open_redis_sentinel(const Stage& stage);

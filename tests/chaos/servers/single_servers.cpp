@@ -63,6 +63,10 @@ using support::Tls;
 using Words = std::vector<std::string>;
 using JvmCommand = Words (*)(const JvmContender&, const support::Location&);
 
+std::string ca_file(const support::Location& location) {
+  return location.certificates.empty() ? "" : location.certificates + "/ca.crt";
+}
+
 template <class Product>
 class SingleServer final : public Servers {
  public:
@@ -76,8 +80,10 @@ class SingleServer final : public Servers {
 
   std::string url() const override {
     const auto& location = server_.location();
-    return fmt::format("{}://simba:{}@127.0.0.1:{}{}&{}", scheme_, location.password, location.port,
-                       rest_, contention_parameters(lease_times()));
+    const auto ca = ca_file(location);
+    return fmt::format("{}://simba:{}@127.0.0.1:{}{}{}&{}", scheme_, location.password,
+                       location.port, rest_, ca.empty() ? "" : "&tls=verify&ca-file=" + ca,
+                       contention_parameters(lease_times()));
   }
   std::vector<std::uint16_t> ports() const override { return {server_.port()}; }
   support::Server& with_role(std::string_view /*role*/) override { return server_; }
@@ -99,12 +105,21 @@ Words jvm_on_mysql(const JvmContender& contender, const support::Location& locat
   const auto common = jvm_words(contender);
   words.insert(words.end(), common.begin(), common.end());
   words.insert(words.end(), {std::to_string(location.port), location.user, location.password,
-                             location.database});
+                             location.database, ca_file(location)});
   return words;
 }
 
 Words jvm_on_redis(const JvmContender& contender, const support::Location& location) {
   return jvm_redis_command(contender, {location.port}, "", location.password);
+}
+
+Words durable_mysql() { return {"--innodb-flush-log-at-trx-commit=1", "--skip-log-bin"}; }
+
+/// `Product`: MariaDB or a MySQL; its constructor takes `before` and then the arguments.
+template <class Product, class... Before>
+std::unique_ptr<Servers> open_mysql(Before... before) {
+  return std::make_unique<SingleServer<Product>>("mysql", "/simba?connect-timeout=1s", jvm_on_mysql,
+                                                 before..., durable_mysql());
 }
 
 }  // namespace
@@ -114,9 +129,15 @@ std::unique_ptr<Servers> open_sqlite(const Stage& stage) {
 }
 
 std::unique_ptr<Servers> open_mariadb(const Stage& /*stage*/) {
-  return std::make_unique<SingleServer<support::MariaDbServer>>(
-      "mysql", "/simba?connect-timeout=1s", jvm_on_mysql, Tls::off,
-      Words{"--innodb-flush-log-at-trx-commit=1", "--skip-log-bin"});
+  return open_mysql<support::MariaDbServer>(Tls::off);
+}
+
+std::unique_ptr<Servers> open_mysql57(const Stage& /*stage*/) {
+  return open_mysql<support::MySqlServer>();
+}
+
+std::unique_ptr<Servers> open_mysql97(const Stage& /*stage*/) {
+  return open_mysql<support::MySql97Server>();
 }
 
 std::unique_ptr<Servers> open_postgresql(const Stage& /*stage*/) {

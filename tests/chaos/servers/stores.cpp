@@ -80,6 +80,11 @@ Store sql(const LeaseTimes& times, std::string name,
   return store;
 }
 
+Store fetched(Store store) {
+  store.fetched = true;
+  return store;
+}
+
 Store redis(const LeaseTimes& times) {
   auto store = with_clock_of_server(times, "redis", open_redis);
   store.one_bound = take_over(times) + connecting + support::scaled(machine);
@@ -203,6 +208,8 @@ std::vector<Store> all_stores() {
   std::vector<Store> stores;
   stores.push_back(sqlite(times));
   stores.push_back(sql(times, "mariadb", open_mariadb));
+  stores.push_back(fetched(sql(times, "mysql57", open_mysql57)));
+  stores.push_back(fetched(sql(times, "mysql97", open_mysql97)));
   stores.push_back(sql(times, "postgresql", open_postgresql));
   stores.push_back(redis(times));
   stores.push_back(redis_sentinel(times));

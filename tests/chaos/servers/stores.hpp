@@ -14,6 +14,10 @@ namespace simba::chaos {
 /// A store that chaos is brought to.
 struct Store {
   std::string name{};
+
+  /// Its server is no package of this system but fetched by a script, so it is not among "all".
+  bool fetched = false;
+
   std::unique_ptr<Servers> (*open)(const Stage& stage) = nullptr;
   std::vector<FaultKind> faults{};
 
