@@ -115,7 +115,9 @@ class Contender:
         try:
             return self.redis.execute_command(*words)
         except redis.ResponseError as error:
-            referral = str(error).split()
+            # Newer versions of the module give the first word as the type of the error.
+            kind = {"AskError": ["ASK"], "MovedError": ["MOVED"]}.get(type(error).__name__, [])
+            referral = kind + str(error).split()
             if len(referral) != 3 or referral[0] not in ("ASK", "MOVED"):
                 raise
         host, port = referral[2].rsplit(":", 1)

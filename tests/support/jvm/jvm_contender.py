@@ -103,15 +103,15 @@ class Contender:
         try:
             return self.redis.execute_command(*words)
         except redis.ResponseError as error:
-            # Of a cluster: "ASK <slot> <host>:<port>", or MOVED. Newer versions of redis-py have
-            # classes for them, and leave the first word out.
-            asked, moved = (type(error).__name__ == name or str(error).startswith(word)
-                            for name, word in (("AskError", "ASK "), ("MovedError", "MOVED ")))
-            if not asked and not moved:
+            # "ASK <slot> <host>:<port>", or MOVED: of a cluster. Newer versions of the module give
+            # the first word as the type of the error.
+            kind = {"AskError": ["ASK"], "MovedError": ["MOVED"]}.get(type(error).__name__, [])
+            referral = kind + str(error).split()
+            if len(referral) != 3 or referral[0] not in ("ASK", "MOVED"):
                 raise
-            host, port = str(error).split()[-1].rsplit(":", 1)
+        host, port = referral[2].rsplit(":", 1)
         with self.connect(host, int(port)) as other:
-            if asked:
+            if referral[0] == "ASK":
                 other.execute_command("ASKING")
             return other.execute_command(*words)
 
