@@ -56,6 +56,11 @@ void check_options(const LockOptions& options) {
 
 }  // namespace
 
+std::optional<std::chrono::milliseconds> ttl_of(const std::optional<Span>& option) noexcept {
+  if (!option) return std::nullopt;
+  return std::chrono::ceil<std::chrono::milliseconds>(option->nanoseconds());
+}
+
 ClientCore::ClientCore(MakeFactory make, ClientOptions options)
     : make_{std::move(make)}, options_{std::move(options)} {}
 
@@ -113,6 +118,7 @@ std::shared_ptr<LockOperation> ClientCore::request(LockCall call, std::string na
   if (options.max_hold && !options.max_hold->is_forever()) {
     request.max_hold = options.max_hold->nanoseconds();
   }
+  if (options.ttl) request.plan = factory()->plan_with(ttl_of(options.ttl));
   return operations->make(std::move(request));
 }
 

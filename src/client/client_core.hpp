@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -17,6 +18,9 @@
 namespace simba::detail {
 
 Loss loss_of(LossReason reason) noexcept;
+
+/// What an option says, as stores count it.
+std::optional<std::chrono::milliseconds> ttl_of(const std::optional<Span>& option) noexcept;
 
 /// What the handles of a client share.
 ///

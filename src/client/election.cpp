@@ -25,6 +25,7 @@ namespace simba {
 class Election::Impl final : public MutexContender, public std::enable_shared_from_this<Impl> {
  public:
   Impl(std::string mutex, const std::shared_ptr<engine::LeaseServiceFactory>& factory,
+       const std::shared_ptr<const ContentionPlan>& plan,
        std::shared_ptr<const engine::LockOperations> operations, ElectionOptions options,
        std::shared_ptr<Executor> executor)
       : mutex_{std::move(mutex)},
@@ -32,11 +33,12 @@ class Election::Impl final : public MutexContender, public std::enable_shared_fr
         options_{std::move(options)},
         runtime_{factory->runtime()},
         operations_{std::move(operations)},
-        rest_{factory->plan().ttl},
-        drain_limit_{factory->plan().drain_limit},
+        rest_{plan->ttl},
+        drain_limit_{plan->drain_limit},
         executor_{executor ? executor : runtime_->callbacks},
         line_{make_line()},
-        service_{factory->create_mutex_contend_service(*this, {.executor = std::move(executor)})} {}
+        service_{factory->create_mutex_contend_service(*this, {.executor = std::move(executor)},
+                                                       plan)} {}
 
   void start() {
     timer_ = runtime_->timers->create([weak = weak_from_this()] {
@@ -419,9 +421,10 @@ Election Client::elect(std::string name, ElectionOptions options) const {
     throw InvalidArgumentError{fmt::format("max_hold must be positive (got {} ns)",
                                            options.max_hold->nanoseconds().count())};
   }
-  const auto impl =
-      std::make_shared<Election::Impl>(std::move(name), core_->factory(), core_->operations(),
-                                       std::move(options), core_->executor());
+  const auto factory = core_->factory();
+  const auto plan = factory->plan_with(detail::ttl_of(options.ttl));
+  const auto impl = std::make_shared<Election::Impl>(
+      std::move(name), factory, plan, core_->operations(), std::move(options), core_->executor());
   impl->start();
   return Election{impl};
 }

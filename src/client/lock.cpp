@@ -37,6 +37,7 @@ std::string to_string(const LockOptions& options) {
   if (options.wait) add("wait", text(*options.wait));
   if (options.max_hold) add("max hold", text(*options.max_hold));
   if (!options.id.empty()) add("id", options.id.view());
+  if (options.ttl) add("ttl", text(*options.ttl));
   return set.empty() ? "defaults" : set;
 }
 

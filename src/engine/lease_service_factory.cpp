@@ -1,5 +1,7 @@
 #include "simba/engine/lease_service_factory.hpp"
 
+#include <chrono>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -41,20 +43,28 @@ LeaseServiceFactory::LeaseServiceFactory(std::shared_ptr<LeaseStore> store,
     : store_{given(std::move(store), "a store")},
       attachment_{std::make_shared<Attachment>(store_->attach())},
       runtime_{complete(std::move(runtime))},
-      plan_{std::make_shared<const ContentionPlan>(options)},
+      options_{options},
+      plan_{std::make_shared<const ContentionPlan>(options_)},
       renew_phase_{runtime_->random->between(std::chrono::nanoseconds{0}, plan_->ttl)},
       successions_{std::make_shared<Successions>()},
       instance_{runtime_->random->next() | 1U} {}
 
 std::unique_ptr<MutexContendService> LeaseServiceFactory::create_mutex_contend_service(
     MutexContender& contender, const ContendServiceOptions& options) {
+  return create_mutex_contend_service(contender, options, plan_);
+}
+
+std::unique_ptr<MutexContendService> LeaseServiceFactory::create_mutex_contend_service(
+    MutexContender& contender, const ContendServiceOptions& options,
+    std::shared_ptr<const ContentionPlan> plan) {
   check_process();
+  given(plan, "a plan");
   const NameLimits limits = store_->name_limits();
   check_name("mutex name", contender.mutex(), limits.mutex);
   check_name("contender id", contender.contender_id(), limits.contender_id);
   store_->check_names(contender.mutex(), contender.contender_id());
   return std::make_unique<LeaseContendService>(
-      contender, options, store_, attachment_, runtime_, plan_, renew_phase_,
+      contender, options, store_, attachment_, runtime_, std::move(plan), renew_phase_,
       successions_->of(contender.mutex(), contender.contender_id()), instance_);
 }
 
@@ -65,6 +75,21 @@ std::unique_ptr<MutexRetrievalService> LeaseServiceFactory::create_mutex_retriev
   store_->check_names(retriever.mutex(), {});
   return std::make_unique<LeaseRetrievalService>(retriever, options, store_, attachment_, runtime_,
                                                  plan_);
+}
+
+std::shared_ptr<const ContentionPlan> LeaseServiceFactory::plan_with(
+    std::optional<std::chrono::milliseconds> ttl) const {
+  if (!ttl) return plan_;
+  if (store_->owner_watch() == OwnerWatch::kept) {
+    throw Error{ErrorKind::unsupported,
+                "ttl must not be set for a single mutex on this store, whose leases last as long "
+                "as its session (got " +
+                    std::to_string(ttl->count()) +
+                    " ms); set the session timeout in the options of the store"};
+  }
+  ContentionOptions options = options_;
+  options.ttl = *ttl;
+  return std::make_shared<const ContentionPlan>(options);
 }
 
 LeaseParts LeaseServiceFactory::parts() const {

@@ -52,6 +52,7 @@ std::shared_ptr<LockOperation> LockOperations::make(LockRequest request) {
                 "mutex [" + request.mutex + "], contender [" + request.contender_id +
                     "]: " + duplicate_id_error(request.contender_id).what()};
   }
+  if (!request.plan) request.plan = parts_.plan;
   return std::make_shared<LockOperation>(shared_from_this(), std::move(request));
 }
 
@@ -198,7 +199,7 @@ LockOperation::LockOperation(std::shared_ptr<LockOperations> all, LockRequest re
       request_{std::move(request)},
       dispatcher_{std::make_shared<OwnerDispatcher>(*this, all_->inline_, all_->parts_.runtime)},
       contention_{std::make_shared<LeaseContention>(
-          *this, dispatcher_, all_->parts_.store, all_->parts_.runtime, all_->parts_.plan,
+          *this, dispatcher_, all_->parts_.store, all_->parts_.runtime, request_.plan,
           AfterLoss::stay_out, all_->parts_.renew_phase,
           all_->parts_.successions->of(request_.mutex, request_.contender_id),
           all_->parts_.instance)} {}
@@ -461,6 +462,7 @@ std::chrono::nanoseconds LockOperation::lease_left() const noexcept {
 
 LeaseParts LockOperation::parts() const {
   LeaseParts parts = all_->parts_;
+  parts.plan = request_.plan;
   const std::lock_guard lock{mutex_};
   parts.attachment = attachment_;
   return parts;

@@ -46,6 +46,7 @@ struct LockRequest {
   WaitMode wait_mode = WaitMode::until_held;
   LocalTime deadline = never;  ///< for `until_held`
   std::optional<std::chrono::nanoseconds> max_hold{};
+  std::shared_ptr<const ContentionPlan> plan{};  ///< empty: that of the factory
 };
 
 /// What came of it.
@@ -171,7 +172,7 @@ class LockOperation final : public MutexContender,
   /// Whether `max_hold` has ended it.
   bool overdue() const noexcept { return overdue_.load(); }
 
-  /// With the attachment as long as it is not released.
+  /// With the attachment as long as it is not released, and with the plan of this lock.
   LeaseParts parts() const;
 
   bool in_forked_child() const noexcept { return fork_guard_.in_child(); }
@@ -202,7 +203,7 @@ class LockOperation final : public MutexContender,
 
   // constant after construction
   const std::shared_ptr<LockOperations> all_;
-  const LockRequest request_;
+  const LockRequest request_;  // with its plan
   const ForkGuard fork_guard_;
   const std::shared_ptr<OwnerDispatcher> dispatcher_;
   const std::shared_ptr<LeaseContention> contention_;

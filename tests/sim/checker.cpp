@@ -178,14 +178,15 @@ void Checker::check_deadline(const Party& party) {
   const Record& record = record_of(party.mutex);
   if (record.owner != party.id || excused(party)) return;
   const LocalTime until = party.service->mutex_state().after().local_lease().transition_at;
-  const LocalTime local_end = party.host->true_time(until) + plan_.margin - plan_.margin / 1'000;
+  const std::chrono::milliseconds margin = plan_of(party).margin;
+  const LocalTime local_end = party.host->true_time(until) + margin - margin / 1'000;
   const LocalTime server_end = server_true(record.transition_at);
   if (local_end <= server_end + rounding) return;
   fail(Rule::deadline,
        fmt::format("{} believes to own m{} until {}; the server lets others in at {}, and the "
                    "margin is {} ms",
                    words(party), party.mutex, show(party.host->true_time(until)), show(server_end),
-                   plan_.margin.count()));
+                   margin.count()));
 }
 
 // What lease_until() says, also of one that is no owner any more and winds up: for so long the
@@ -200,13 +201,13 @@ void Checker::check_lease(Party& party) {
   const Record& record = record_of(party.mutex);
   const LocalTime shown = party.host->true_time(until);
   const LocalTime kept = server_true(record.transition_at);
-  if (names(record, party) && shown + plan_.margin - plan_.margin / 1'000 <= kept + rounding)
-    return;
+  const std::chrono::milliseconds margin = plan_of(party).margin;
+  if (names(record, party) && shown + margin - margin / 1'000 <= kept + rounding) return;
   fail(Rule::wrong_lease,
        fmt::format("{} says that nobody else can own m{} until {}; the server names [{}] until {}, "
                    "and the margin is {} ms",
                    words(party), party.mutex, show(shown), record.owner, show(kept),
-                   plan_.margin.count()));
+                   margin.count()));
 }
 
 /// It shows no lease any more. While it winds up, and the server keeps one for it, it shows that
@@ -464,6 +465,7 @@ void Checker::granted(const Record& before, const Record& record, std::size_t nu
   }
   mutex.top_granted = std::max(mutex.top_granted, record.token);
   for (const Party* party : mutex.parties) {
+    check_ttl(*party, record);
     if (party->id == record.owner || party->host->crashed()) continue;
     if (party->id == before.owner) check_wind_up(*party, before);
     if (party->service != nullptr && !party->service->is_owner() && !excused(*party) &&
@@ -479,12 +481,22 @@ void Checker::granted(const Record& before, const Record& record, std::size_t nu
       fail(Rule::two_owners, fmt::format("the server grants m{} to {} while {} owns it by its own "
                                          "clock",
                                          number, record.owner, words(*party)));
-    } else if (!party->host->drowsy() && plan_.margin >= 2ms) {
+    } else if (!party->host->drowsy() && plan_of(*party).margin >= 2ms) {
       fail(Rule::silent_loss, fmt::format("the server grants m{} to {}, but the loss was not "
                                           "signalled to {}",
                                           number, record.owner, words(*party)));
     }
   }
+}
+
+/// One with a ttl of its own has asked for that one.
+void Checker::check_ttl(const Party& party, const Record& record) {
+  if (!party.plan || party.id != record.owner || party.host->number() != record.client) return;
+  const nanoseconds ttl = record.ttl_at - record.acquired_at;
+  if (ttl == party.plan->ttl) return;
+  fail(Rule::wrong_lease,
+       fmt::format("the server grants m{} to {} for a ttl of {} ms instead of {} ms", party.mutex,
+                   words(party), ttl / 1ms, party.plan->ttl / 1ms));
 }
 
 /// Who is stopped as the owner keeps its lease while it winds up, where nothing keeps it from that.
@@ -546,7 +558,7 @@ bool Checker::drain_is_over(const Party& party) const {
 
 bool Checker::lease_is_over(const Party& party) const {
   if (party.heard_sent == LocalTime::min()) return true;
-  const nanoseconds lease = plan_.lease() - plan_.margin;
+  const nanoseconds lease = plan_of(party).lease() - plan_of(party).margin;
   return scene_.world.now() >= party.heard_sent + lease - lease / 1'000 - 1ms;
 }
 

@@ -46,7 +46,8 @@ enum class Rule {
                         ///< or who may not take over waits for ever
   false_namesake,       ///< one has noticed another that is not there
   taking_turns,         ///< one that has noticed another under its id asks or owns again
-  wrong_lease,          ///< lease_until() shows more than the store keeps, or nothing of it
+  wrong_lease,          ///< lease_until() shows more than the store keeps, or nothing of it; or the
+                        ///< store was asked for another ttl
   false_alarm,          ///< the server's clock is said to be too fast, though it is not
   held_too_long,        ///< a lock, beyond its max_hold
 };
@@ -67,6 +68,7 @@ struct Party {
   Host* host = nullptr;
   const MutexContendService* service = nullptr;  ///< while it exists
   const Lock* lock = nullptr;                    ///< of a client, while it has one
+  std::shared_ptr<const ContentionPlan> plan{};  ///< empty: that of all
 
   // Its present ownership by its own account.
   bool owner = false;
@@ -198,6 +200,9 @@ class Checker {
   /// How often one was not let in since another of the same id is alive.
   std::size_t kept_out() const noexcept { return kept_out_; }
   const ContentionPlan& plan() const noexcept { return plan_; }
+  const ContentionPlan& plan_of(const Party& party) const noexcept {
+    return party.plan ? *party.plan : plan_;
+  }
   nanoseconds stop_bound() const noexcept { return plan_.release_wait + plan_.drain_limit; }
 
  private:
@@ -223,6 +228,7 @@ class Checker {
   void check_lease(Party& party);
   void check_lease_is_shown(const Party& party);
   void granted(const Record& before, const Record& record, std::size_t mutex);
+  void check_ttl(const Party& party, const Record& record);
   void check_wind_up(const Party& party, const Record& last);
   void released(const Call& call, const Host& caller);
   Party* find(const Host& host, const std::string& id) const;

@@ -42,8 +42,9 @@ struct ClientOptions {
 /// Lifetime: when the last handle is gone the client is closed, see `close()`.
 /// Errors: functions throw InvalidArgumentError for names and options that are out of bounds,
 /// IllegalStateError if the client is closed or belongs to the parent of a forked process, and
-/// Error if the store permanently rejects a request (wrong password, missing permission) or the
-/// client cannot be opened. That somebody else holds a lock is not an error.
+/// Error if the store permanently rejects a request (wrong password, missing permission), does not
+/// support an option, or the client cannot be opened. That somebody else holds a lock is not an
+/// error.
 class Client {
  public:
   /// `url` names the store, e.g. `redis://10.0.0.5`; docs/configuration.md lists all schemes.

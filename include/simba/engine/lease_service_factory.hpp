@@ -1,7 +1,9 @@
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <memory>
+#include <optional>
 
 #include "simba/core/fork_guard.hpp"
 #include "simba/core/mutex_service_factory.hpp"
@@ -29,11 +31,24 @@ class LeaseServiceFactory final : public MutexServiceFactory {
 
   std::unique_ptr<MutexContendService> create_mutex_contend_service(
       MutexContender& contender, const ContendServiceOptions& options) override;
+
+  /// A service with a plan of its own, see `plan_with`.
+  std::unique_ptr<MutexContendService> create_mutex_contend_service(
+      MutexContender& contender, const ContendServiceOptions& options,
+      std::shared_ptr<const ContentionPlan> plan);
+
   std::unique_ptr<MutexRetrievalService> create_mutex_retrieval_service(
       MutexRetriever& retriever, const RetrievalServiceOptions& options) override;
   std::shared_ptr<const Runtime> runtime() const noexcept override { return runtime_; }
 
   const ContentionPlan& plan() const noexcept { return *plan_; }
+
+  /// The plan for a contender with this ttl; empty: that of the options. Throws
+  /// InvalidArgumentError if an option is out of bounds with this ttl, and Error (unsupported) if
+  /// the store has sessions.
+  std::shared_ptr<const ContentionPlan> plan_with(
+      std::optional<std::chrono::milliseconds> ttl) const;
+
   WorstCases worst_cases() const { return store_->worst_cases(*plan_); }
 
   /// What its services are made of, for other parts of Simba. The type is internal.
@@ -45,7 +60,8 @@ class LeaseServiceFactory final : public MutexServiceFactory {
   const std::shared_ptr<LeaseStore> store_;
   const std::shared_ptr<Attachment> attachment_;
   const std::shared_ptr<const Runtime> runtime_;
-  const std::shared_ptr<const ContentionPlan> plan_;
+  const ContentionOptions options_;
+  const std::shared_ptr<const ContentionPlan> plan_;  // of the options
   const std::chrono::nanoseconds renew_phase_;
   const std::shared_ptr<Successions> successions_;
   const std::uint64_t instance_;  // by which a store tells its contenders from namesakes

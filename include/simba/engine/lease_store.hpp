@@ -95,7 +95,8 @@ using NoticeHandler = std::function<void(const Notice&)>;
 /// What happens to a contender's watch when it owns the mutex.
 enum class OwnerWatch {
   ended,  ///< an owner needs no notifications
-  kept,   ///< the store has sessions, and notifies owners when theirs is disconnected or ends
+  kept,   ///< the store has sessions, and notifies owners when theirs is disconnected or ends; no
+          ///< contender has a ttl of its own
 };
 
 /// A subscription, ended by destroying it; a notice in progress may still arrive.

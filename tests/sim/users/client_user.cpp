@@ -81,6 +81,12 @@ class ClientUser::View final : public MutexContendService {
 
 ClientUser::ClientUser(Surroundings around, Party& party)
     : User{around, party}, view_{std::make_unique<View>(*this)} {
+  if (world().chance(
+          300)) {  // shorter than that of the others, so that all bounds hold for it, too
+    const nanoseconds usual = around_.checker.plan().ttl;
+    party_.plan = around_.factory.plan_with(
+        std::chrono::floor<std::chrono::milliseconds>(world().between(usual / 2, usual)));
+  }
   make();
 }
 
@@ -179,6 +185,7 @@ void ClientUser::wait() {
   const std::size_t kind = world().below(4);  // 0: asks once, 1: forever, 2 and 3: for some time
   LockOptions options{.id = party_.id};
   const nanoseconds patience = world().between(1ms, 30s);
+  if (party_.plan) options.ttl = party_.plan->ttl;
   if (kind == 0) options.wait = 0ns;
   if (kind >= 2) options.wait = patience;
   max_hold_ = world().chance(300) ? world().between(50ms, 20s) : never.time_since_epoch();

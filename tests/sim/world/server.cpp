@@ -64,7 +64,7 @@ void Server::acquire(Mutex& mutex, const Call& call, ServerTime now) {
   const bool taken_over = mutex.record.token == call.token && !seen_alive(mutex.record.client);
   if (free || over || (mine && (!namesake || taken_over))) {
     wait_no_longer(mutex, call.contender);
-    grant(mutex, {call.contender, call.client, call.instance}, call, now);
+    grant(mutex, waiter_of(call), now);
     tell(call.mutex, false);
   } else if (!mine) {
     wait(mutex, call);
@@ -95,7 +95,7 @@ void Server::release(Mutex& mutex, const Call& call, ServerTime now) {
 }
 
 // Tokens follow the clock, so that they grow also where some have been forgotten.
-void Server::grant(Mutex& mutex, const Waiter& to, const Call& call, ServerTime now) {
+void Server::grant(Mutex& mutex, const Waiter& to, ServerTime now) {
   const auto of_clock =
       static_cast<FencingToken>(std::chrono::floor<std::chrono::microseconds>(now).count());
   mutex.record.token = std::max(mutex.record.token + 1, of_clock);
@@ -103,8 +103,8 @@ void Server::grant(Mutex& mutex, const Waiter& to, const Call& call, ServerTime 
   mutex.record.instance = to.instance;
   mutex.record.client = to.client;
   mutex.record.acquired_at = now;
-  mutex.record.ttl_at = now + call.ttl;
-  mutex.record.transition_at = now + call.ttl + call.transition;
+  mutex.record.ttl_at = now + to.ttl;
+  mutex.record.transition_at = now + to.ttl + to.transition;
 }
 
 // ---- those who wait ------------------------------------------------------------------------
@@ -120,7 +120,7 @@ bool Server::grant_to_waiter(Mutex& mutex, const Call& call, ServerTime now) {
                  s.contender == waiter.contender;
         });
     if (listens == subscriptions_.end()) continue;
-    grant(mutex, waiter, call, now);
+    grant(mutex, waiter, now);
     pushes.push_back({.kind = Push::Kind::granted,
                       .client = waiter.client,
                       .watch = listens->watch,
@@ -135,7 +135,15 @@ bool Server::grant_to_waiter(Mutex& mutex, const Call& call, ServerTime now) {
 void Server::wait(Mutex& mutex, const Call& call) {
   if (offer_ != Offer::grants || gone_.contains(call.client)) return;
   wait_no_longer(mutex, call.contender);
-  mutex.waiters.push_back({call.contender, call.client, call.instance});
+  mutex.waiters.push_back(waiter_of(call));
+}
+
+Server::Waiter Server::waiter_of(const Call& call) {
+  return {.contender = call.contender,
+          .client = call.client,
+          .instance = call.instance,
+          .ttl = call.ttl,
+          .transition = call.transition};
 }
 
 void Server::wait_no_longer(Mutex& mutex, const std::string& contender) {

@@ -101,6 +101,8 @@ class Server {
     std::string contender;
     std::size_t client;
     std::uint64_t instance;
+    std::chrono::nanoseconds ttl;
+    std::chrono::nanoseconds transition;
   };
   struct Mutex {
     Record record;
@@ -118,9 +120,10 @@ class Server {
   void acquire(Mutex& mutex, const Call& call, ServerTime now);
   void guard(Mutex& mutex, const Call& call, ServerTime now);
   void release(Mutex& mutex, const Call& call, ServerTime now);
-  void grant(Mutex& mutex, const Waiter& to, const Call& call, ServerTime now);
+  void grant(Mutex& mutex, const Waiter& to, ServerTime now);
   bool grant_to_waiter(Mutex& mutex, const Call& call, ServerTime now);
   void wait(Mutex& mutex, const Call& call);
+  static Waiter waiter_of(const Call& call);
   void wait_no_longer(Mutex& mutex, const std::string& contender);
   void tell(std::size_t mutex, bool waiters_too, Push::Kind kind = Push::Kind::changed);
   bool seen_alive(std::size_t client) const { return sees_life_ && !gone_.contains(client); }

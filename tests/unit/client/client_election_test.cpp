@@ -264,6 +264,27 @@ TEST_F(ClientElection, MaxHoldEndsALeadership) {
   EXPECT_TRUE(one.is_leader()) << "nobody else wanted it";
 }
 
+TEST_F(ClientElection, ATtlOfItsOwnIsThatOfItsLeaderships) {
+  ElectionOptions first = recorded("first");
+  first.ttl = 2s;
+  ElectionOptions second = recorded("second");
+  second.ttl = 1h;
+  Election one = client_.elect("leader", first);
+  const Election another = other_.elect("leader", second);
+  world_.run_ready();
+  const MutexOwner owner = other_.owner("leader");
+  EXPECT_EQ(owner.ttl_at() - owner.acquired_at(), 2s);
+  world_.advance(1min);
+  EXPECT_TRUE(one.is_leader());
+  EXPECT_LE(one.lease_left(), 8s);
+  one.step_down();
+  world_.advance(1s);
+  EXPECT_TRUE(another.is_leader());
+  EXPECT_GT(another.lease_left(), 50min);
+  EXPECT_THAT([&] { static_cast<void>(client_.elect("other", {.ttl = 0s})); },
+              ThrowsMessage<InvalidArgumentError>(HasSubstr("ttl must be at least 1 ms")));
+}
+
 TEST_F(ClientElection, AnEndOfALeadershipThatWaitsForAThreadIsNoticed) {
   const auto runtime = std::make_shared<Runtime>(*world_.runtime());
   const auto busy = std::make_shared<testkit::ManualExecutor>();

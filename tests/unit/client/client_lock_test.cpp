@@ -463,6 +463,104 @@ TEST_F(ClientLock, AMaxHoldThatIsNotReachedChangesNothing) {
 
 // ---- the end of a client ---------------------------------------------------------------------
 
+TEST_F(ClientLock, ATtlOfItsOwnIsThatOfItsLeaseAloneAndIsRenewed) {
+  const Lock usual = client_->lock("stock");
+  const Lock lock = client_->lock("order", {.ttl = 1.5s});
+  EXPECT_LE(lock.lease_left(), 7.5s) << "with the transition, which stays as configured";
+  EXPECT_GT(lock.lease_left(), 6.5s);
+  const MutexOwner owner = other_.owner("order");
+  EXPECT_EQ(owner.ttl_at() - owner.acquired_at(), 1500ms);
+  EXPECT_EQ(owner.transition_at() - owner.ttl_at(), 6s);
+  EXPECT_GT(usual.lease_left(), 15s);
+  world_.advance(1min);
+  EXPECT_TRUE(lock.held());
+  EXPECT_TRUE(lock.verify());
+  EXPECT_EQ(other_.try_lock("order", {.ttl = 1h}).outcome(), LockOutcome::busy);
+}
+
+TEST_F(ClientLock, OthersWithAnotherTtlGetItWhenTheTtlOfItsHolderIsOver) {
+  const auto after_a_crash = [&](const LockOptions& of_holder, const LockOptions& of_waiter) {
+    const auto cut_off = std::make_shared<testkit::FaultStore>(store_);
+    const Client crashing{std::make_shared<engine::LeaseServiceFactory>(cut_off, world_.runtime())};
+    const Lock lock = crashing.lock("order", of_holder);
+    cut_off->black_hole();
+    const LocalTime before = world_.now();
+    const Lock next = other_.lock("order", of_waiter);
+    EXPECT_FALSE(lock.held());
+    return world_.now() - before;
+  };
+  const auto of_short = after_a_crash({.ttl = 1s}, {.ttl = 30s});
+  EXPECT_GE(of_short, 7s);
+  EXPECT_LT(of_short, 9s);
+  const auto of_long = after_a_crash({.ttl = 30s}, {.ttl = 1s});
+  EXPECT_GE(of_long, 36s);
+  EXPECT_LT(of_long, 38s);
+}
+
+TEST_F(ClientLock, ATtlThatDoesNotFitIsRefusedAsTheConfiguredOneIs) {
+  const auto refused = [&](Span ttl, const char* why) {
+    EXPECT_THAT([&] { static_cast<void>(client_->lock("order", {.ttl = ttl})); },
+                ThrowsMessage<InvalidArgumentError>(HasSubstr(why)));
+  };
+  refused(0s, "ttl must be at least 1 ms (got 0 ms)");
+  refused(-1s, "ttl must be at least 1 ms (got -1000 ms)");
+  refused(forever, "ttl must be at most ");
+  EXPECT_TRUE(client_->lock("order", {.ttl = 1us}).held()) << "rounded up to a millisecond";
+
+  const Client strict{std::make_shared<engine::LeaseServiceFactory>(
+      store_, world_.runtime(), ContentionOptions{.transition = 0ms, .margin = 2s})};
+  EXPECT_THAT([&] { static_cast<void>(strict.lock("stock", {.ttl = 1s})); },
+              ThrowsMessage<InvalidArgumentError>(
+                  HasSubstr("margin must be less than ttl + transition, 1000 ms (got 2000 ms)")));
+  EXPECT_TRUE(strict.try_lock("stock"));
+}
+
+/// A store with sessions, as ZooKeeper.
+class SessionStore final : public engine::LeaseStore {
+ public:
+  explicit SessionStore(std::shared_ptr<engine::LeaseStore> store) : store_{std::move(store)} {}
+
+  NameLimits name_limits() const noexcept override { return store_->name_limits(); }
+  engine::OwnerWatch owner_watch() const noexcept override { return engine::OwnerWatch::kept; }
+  void acquire(const engine::LeaseRequest& request, engine::AnswerHandler handler) override {
+    store_->acquire(request, std::move(handler));
+  }
+  void guard(const engine::LeaseRequest& request, engine::AnswerHandler handler) override {
+    store_->guard(request, std::move(handler));
+  }
+  void release(const engine::LeaseRequest& request, FencingToken token,
+               engine::AnswerHandler handler) override {
+    store_->release(request, token, std::move(handler));
+  }
+  void retrieve(const engine::LeaseRequest& request, engine::AnswerHandler handler) override {
+    store_->retrieve(request, std::move(handler));
+  }
+  std::unique_ptr<engine::Watch> watch(const engine::LeaseRequest& request,
+                                       engine::NoticeHandler handler) override {
+    return store_->watch(request, std::move(handler));
+  }
+
+ private:
+  const std::shared_ptr<engine::LeaseStore> store_;
+};
+
+TEST_F(ClientLock, AStoreWithSessionsRefusesATtlOfASingleMutex) {
+  const Client client{std::make_shared<engine::LeaseServiceFactory>(
+      std::make_shared<SessionStore>(store_), world_.runtime())};
+  const auto refused = [&](const auto& call) {
+    try {
+      call();
+      return false;
+    } catch (const Error& error) {
+      EXPECT_THAT(error.what(), HasSubstr("(got 5000 ms); set the session timeout"));
+      return error.kind() == ErrorKind::unsupported;
+    }
+  };
+  EXPECT_TRUE(refused([&] { static_cast<void>(client.lock("order", {.ttl = 5s})); }));
+  EXPECT_TRUE(refused([&] { static_cast<void>(client.elect("order", {.ttl = 5s})); }));
+  EXPECT_TRUE(client.try_lock("order"));
+}
+
 TEST_F(ClientLock, ClosingEndsWaitsWithAnErrorAndLeavesHeldLocksAlone) {
   Lock lock = other_.lock("held");
   Lock mine = client_->lock("mine");
