@@ -6,6 +6,9 @@
 #include <utility>
 
 #include "contract/stores.hpp"
+#include "simba/core/runtime.hpp"
+#include "simba/engine/lease_service_factory.hpp"
+#include "simba/engine/lease_store.hpp"
 #include "simba/zookeeper/zookeeper_factory.hpp"
 #include "support/zookeeper/zookeeper_client_options.hpp"
 #include "support/zookeeper/zookeeper_proxies.hpp"
@@ -13,30 +16,10 @@
 namespace simba::support {
 namespace {
 
-/// A factory that keeps alive what its way to the servers goes through. Its services must not
-/// outlive it.
-class ProxiedFactory final : public MutexServiceFactory {
- public:
-  ProxiedFactory(std::shared_ptr<ZooKeeperProxies> proxies,
-                 std::unique_ptr<MutexServiceFactory> factory)
-      : proxies_{std::move(proxies)}, factory_{std::move(factory)} {}
-
-  using MutexContendServiceFactory::create_mutex_contend_service;
-  using MutexRetrievalServiceFactory::create_mutex_retrieval_service;
-
-  std::unique_ptr<MutexContendService> create_mutex_contend_service(
-      MutexContender& contender, const ContendServiceOptions& options) override {
-    return factory_->create_mutex_contend_service(contender, options);
-  }
-  std::unique_ptr<MutexRetrievalService> create_mutex_retrieval_service(
-      MutexRetriever& retriever, const RetrievalServiceOptions& options) override {
-    return factory_->create_mutex_retrieval_service(retriever, options);
-  }
-  std::shared_ptr<const Runtime> runtime() const noexcept override { return factory_->runtime(); }
-
- private:
-  const std::shared_ptr<ZooKeeperProxies> proxies_;
-  const std::unique_ptr<MutexServiceFactory> factory_;
+/// A store, and what its way to the servers goes through.
+struct ProxiedStore {
+  std::shared_ptr<ZooKeeperProxies> proxies;
+  std::shared_ptr<engine::LeaseStore> store;
 };
 
 /// Whether a text that is valid UTF-8 is no name of a node: because of '/', "." or "..", or of
@@ -87,10 +70,14 @@ testkit::StoreUnderTest zookeeper_store(const char* name, Location (*location)()
   store.make_cuttable_factory = [](const std::string& location,
                                    const ContentionOptions& contention) {
     const auto proxies = std::make_shared<ZooKeeperProxies>(parse_location(location));
+    const auto options = zookeeper_options(proxies->location(), contention);
+    const auto runtime = make_runtime();
+    const auto proxied = std::make_shared<ProxiedStore>(
+        ProxiedStore{proxies, zookeeper::make_zookeeper_store(options, runtime)});
     return testkit::CuttableFactory{
-        .factory = std::make_unique<ProxiedFactory>(
-            proxies,
-            zookeeper::make_zookeeper_factory(zookeeper_options(proxies->location(), contention))),
+        .factory = std::make_unique<engine::LeaseServiceFactory>(
+            std::shared_ptr<engine::LeaseStore>{proxied, proxied->store.get()}, runtime,
+            zookeeper::contention_of(options)),
         .cut = [proxies] { proxies->cut(); },
         .mend = [proxies] { proxies->mend(); }};
   };
