@@ -1,6 +1,7 @@
 #include "simba/client/schedule.hpp"
 
 #include <atomic>
+#include <ostream>
 #include <utility>
 
 #include "client/client_core.hpp"
@@ -15,6 +16,14 @@ ScheduleConfig every(Span period) {
 
 ScheduleConfig after_pauses_of(Span pause) {
   return ScheduleConfig::delay(std::chrono::nanoseconds::zero(), pause.nanoseconds());
+}
+
+std::string to_string(const ScheduleOptions& options) {
+  return options.id.empty() ? "defaults" : "id " + options.id;
+}
+
+std::ostream& operator<<(std::ostream& out, const ScheduleOptions& options) {
+  return out << to_string(options);
 }
 
 Schedule::Schedule() noexcept = default;

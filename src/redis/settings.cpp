@@ -73,6 +73,10 @@ std::string to_string(const Endpoint& endpoint) {
   return detail::host_text(endpoint.host, endpoint.port);
 }
 
+std::ostream& operator<<(std::ostream& out, const Endpoint& endpoint) {
+  return out << to_string(endpoint);
+}
+
 std::optional<Error> refusal_to_connect(const ConnectionSettings& settings,
                                         const Endpoint& endpoint) {
   if (!endpoint.unix_socket.empty()) return std::nullopt;

@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <functional>
+#include <iosfwd>
 #include <memory>
 #include <stop_token>
 #include <string>
@@ -57,7 +58,13 @@ using Work = std::function<void(const Run& run)>;
 
 struct ScheduleOptions {
   std::string id{};  ///< the contender id; empty: a globally unique one
+
+  friend bool operator==(const ScheduleOptions&, const ScheduleOptions&) = default;
 };
+
+/// What is set, e.g. "id a"; "defaults" if nothing is.
+std::string to_string(const ScheduleOptions& options);
+std::ostream& operator<<(std::ostream& out, const ScheduleOptions& options);
 
 /// Work that only the leader does, until this is stopped or destroyed. Move-only. Runs never
 /// overlap. An exception thrown by the work is logged, and the schedule continues.

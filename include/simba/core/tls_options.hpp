@@ -1,6 +1,8 @@
 #pragma once
 
+#include <iosfwd>
 #include <string>
+#include <string_view>
 
 namespace simba {
 
@@ -22,6 +24,16 @@ struct TlsOptions {
   std::string ca_file{};           ///< empty: the system's trusted CAs; not with verify_ca
   std::string certificate_file{};  ///< of the client, if the server requires one
   std::string key_file{};          ///< of the client's certificate
+
+  friend bool operator==(const TlsOptions&, const TlsOptions&) = default;
 };
+
+/// E.g. "verify", as in a URL; "unset".
+std::string_view to_string(TlsMode mode) noexcept;
+std::ostream& operator<<(std::ostream& out, TlsMode mode);
+
+/// The mode and the files that are set, e.g. "verify, CA file /etc/ca.pem".
+std::string to_string(const TlsOptions& options);
+std::ostream& operator<<(std::ostream& out, const TlsOptions& options);
 
 }  // namespace simba

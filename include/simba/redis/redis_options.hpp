@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <iosfwd>
 #include <memory>
 #include <optional>
 #include <string>
@@ -26,6 +27,7 @@ struct Endpoint {
 
 /// As it appears in messages: "10.0.0.5:6379", "[::1]:6379" or "/run/redis.sock".
 std::string to_string(const Endpoint& endpoint);
+std::ostream& operator<<(std::ostream& out, const Endpoint& endpoint);
 
 /// How the servers are organized.
 enum class Topology {

@@ -17,6 +17,7 @@
 #include "simba/engine/lease_service_factory.hpp"
 #include "simba/format.hpp"
 #include "simba/memory/memory_store.hpp"
+#include "simba/redis/redis_options.hpp"
 #include "simba/simba.hpp"
 #include "simba/testkit/fault_store.hpp"
 #include "simba/testkit/manual_runtime.hpp"
@@ -635,7 +636,8 @@ TEST(ClientText, OutcomesAndLossesHaveText) {
 TEST(ClientText, ValuesAreComparedAndPrinted) {
   std::ostringstream out;
   out << MutexState{} << "; " << LockOptions{} << "; "
-      << LockOptions{.wait = 1500ms, .max_hold = forever, .id = "a"} << "; " << every(30s) << "; "
+      << LockOptions{.wait = 1500ms, .max_hold = forever, .id = "a", .ttl = 2s} << "; "
+      << every(30s) << "; " << ScheduleOptions{} << "; " << ScheduleOptions{.id = "b"} << "; "
       << ContentionOptions{.ttl = 4s, .margin = 250ms, .renew_at_percent = 50} << "; "
       << ErrorKind::in_doubt;
   EXPECT_EQ(out.str(),
@@ -649,17 +651,34 @@ TEST(ClientText, ValuesAreComparedAndPrinted) {
   EXPECT_NE((LockOptions{.wait = 1s}), LockOptions{});
   EXPECT_NE((ContentionOptions{.ttl = 4s}), ContentionOptions{});
   EXPECT_NE(every(30s), after_pauses_of(30s));
+  EXPECT_EQ((ScheduleOptions{.id = "b"}), (ScheduleOptions{.id = "b"}));
+  EXPECT_NE((ScheduleOptions{.id = "b"}), ScheduleOptions{});
+}
+
+TEST(ClientText, HowAConnectionIsMadeIsComparedAndPrinted) {
+  std::ostringstream out;
+  const TlsOptions tls{.mode = TlsMode::verify_ca, .ca_file = "ca.pem", .key_file = "key.pem"};
+  out << TlsOptions{} << "; " << tls << "; " << redis::Endpoint{.host = "::1"} << "; "
+      << redis::Endpoint{.unix_socket = "/run/redis.sock"};
+  EXPECT_EQ(out.str(),
+            "unset; verify-ca, CA file ca.pem, key file key.pem; [::1]:6379; /run/redis.sock");
+  EXPECT_EQ(tls, TlsOptions{tls});
+  EXPECT_NE(tls, (TlsOptions{.mode = TlsMode::verify_ca}));
 }
 
 #if FMT_VERSION >= 100'000
 TEST(ClientText, FmtPrintsValues) {
   EXPECT_EQ(fmt::format("{}|{:>8}", MutexOwner::none(), Health::well), "nobody|    well");
+  EXPECT_EQ(fmt::format("{}|{}|{}", redis::Endpoint{}, TlsMode::verify, ScheduleOptions{}),
+            "127.0.0.1:6379|verify|defaults");
 }
 #endif
 
 #ifdef __cpp_lib_format
 TEST(ClientText, StdFormatPrintsValues) {
   EXPECT_EQ(std::format("{}|{:>8}", MutexOwner::none(), Health::well), "nobody|    well");
+  EXPECT_EQ(std::format("{}|{}|{}", redis::Endpoint{}, TlsMode::verify, ScheduleOptions{}),
+            "127.0.0.1:6379|verify|defaults");
 }
 #endif
 
