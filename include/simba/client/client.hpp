@@ -25,7 +25,12 @@ class Configuration;
 }  // namespace config
 
 struct ClientOptions {
-  std::shared_ptr<Executor> executor{};      ///< runs callbacks; empty: `Runtime::callbacks`
+  /// Runs all callbacks, the work of schedules, and the coroutines that await this client. Not
+  /// stop callbacks on `lost()`, which come without delay on a thread of the runtime, nor
+  /// `credentials`, which is called on a thread of the store. Empty: `Runtime::callbacks`, and
+  /// `Runtime::workers` for the work of schedules.
+  std::shared_ptr<Executor> executor{};
+
   std::shared_ptr<const Runtime> runtime{};  ///< empty: a new one, by `make_runtime()`
   CredentialsSource credentials{};           ///< see `config::Configuration::set_credentials`
 };

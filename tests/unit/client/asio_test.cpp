@@ -3,12 +3,18 @@
 
 #include <atomic>
 #include <chrono>
+#include <condition_variable>
+#include <coroutine>
 #include <cstddef>
 #include <exception>
 #include <functional>
 #include <future>
+#include <map>
 #include <memory>
+#include <mutex>
 #include <optional>
+#include <set>
+#include <stdexcept>
 #include <string>
 #include <thread>
 #include <utility>
@@ -240,6 +246,115 @@ TEST_F(ClientOnAsio, AllCallbacksOfAClientCanComeOnTheContext) {
                           }});
   context_.run();
   EXPECT_EQ(elected_on, std::this_thread::get_id());
+}
+
+/// Where callbacks have been called.
+class Callers {
+ public:
+  void note(const std::string& callback) {
+    {
+      const std::lock_guard lock{mutex_};
+      threads_[callback].insert(std::this_thread::get_id());
+      ++count_[callback];
+    }
+    changed_.notify_all();
+  }
+
+  /// Waits until it has been called so many times.
+  void expect(const std::string& callback, int calls = 1) {
+    std::unique_lock lock{mutex_};
+    EXPECT_TRUE(changed_.wait_for(lock, 30s, [&] { return count_[callback] >= calls; }))
+        << callback;
+  }
+
+  std::map<std::string, std::set<std::thread::id>> threads() {
+    const std::lock_guard lock{mutex_};
+    return threads_;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::map<std::string, std::set<std::thread::id>> threads_;
+  std::map<std::string, int> count_;
+};
+
+ElectionOptions noted_election(Callers& callers) {
+  return {
+      .on_elected = [&](const Leadership&) { callers.note("on_elected"); },
+      .on_deposed = [&](Loss why) { callers.note("on_deposed: " + std::string{to_string(why)}); }};
+}
+
+/// A coroutine that begins at once and frees itself.
+struct AwaitingTask {
+  struct promise_type {
+    AwaitingTask get_return_object() noexcept { return {}; }
+    std::suspend_never initial_suspend() noexcept { return {}; }
+    std::suspend_never final_suspend() noexcept { return {}; }
+    void return_void() noexcept {}
+    void unhandled_exception() { ADD_FAILURE() << "a coroutine threw"; }
+  };
+};
+
+AwaitingTask await_everything(Client client, Callers& callers) {
+  Lock lock = co_await lock_async(client, "order");
+  callers.note("lock_async");
+  const LockResult refused = co_await try_lock_async(client, "order");
+  callers.note(refused ? "" : "try_lock_async");
+  static_cast<void>(co_await owner_async(client, "order"));
+  callers.note("owner_async");
+  static_cast<void>(co_await unlock_async(std::move(lock)));
+  callers.note("unlock_async");
+}
+
+TEST_F(ClientOnAsio, EveryCallbackOfAClientComesOnTheContext) {
+  Callers callers;
+  const auto factory = std::make_shared<engine::LeaseServiceFactory>(
+      store_, runtime_, ContentionOptions{.ttl = 200ms, .transition = 200ms});
+  const Client client{factory, {.executor = make_asio_executor(context_.get_executor())}};
+  auto work = asio::make_work_guard(context_);
+  std::jthread user{[&] {
+    Watch watch = client.watch("leader", [&](const MutexOwner&) { callers.note("watch"); });
+    Election leader = client.elect("leader", noted_election(callers));
+    callers.expect("watch");
+    callers.expect("on_elected");
+    leader.step_down();
+    callers.expect("on_elected", 2);
+    store_->black_hole();
+    callers.expect("on_deposed: expired");
+    store_->mend();
+    callers.expect("on_elected", 3);
+    leader.stop();
+    callers.expect("on_deposed: given up", 2);
+
+    ElectionOptions with_an_end = noted_election(callers);
+    with_an_end.max_hold = 1ms;
+    Election short_lived = client.elect("leader", with_an_end);
+    callers.expect("on_deposed: maximum hold");
+    short_lived.stop();
+
+    ElectionOptions throwing = noted_election(callers);
+    throwing.on_elected = [](const Leadership&) { throw std::runtime_error{"no"}; };
+    Election failing = client.elect("leader", throwing);
+    callers.expect("on_deposed: given up", 3);
+    failing.stop();
+
+    Schedule schedule =
+        client.schedule("work", every(10ms), [&](const simba::Run&) { callers.note("work"); });
+    callers.expect("work", 3);
+    schedule.stop();
+
+    await_everything(client, callers);
+    callers.expect("unlock_async");
+    watch.stop();
+    work.reset();
+  }};
+  context_.run();
+  user.join();
+  const auto threads = callers.threads();
+  const std::set here{std::this_thread::get_id()};
+  for (const auto& [callback, where] : threads) EXPECT_EQ(where, here) << callback;
+  EXPECT_EQ(threads.size(), 10U) << "every one was called";
 }
 
 /// An executor of an io_context that counts its copies.
