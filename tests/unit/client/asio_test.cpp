@@ -130,6 +130,22 @@ TEST_F(ClientOnAsio, ErrorsAreCodes) {
   EXPECT_STREQ(codes.at(1).category().name(), "simba");
 }
 
+TEST_F(ClientOnAsio, ThereIsNothingToUnlockWithoutALock) {
+  Lock lock = client_->lock("order");
+  Lock empty;
+  const Lock moved = std::move(lock);
+  int completed = 0;
+  for (Lock* const none : {&lock, &empty}) {
+    async_unlock(std::move(*none), asio::bind_executor(context_, [&](asio::error_code code) {
+                   EXPECT_FALSE(code);
+                   ++completed;
+                 }));
+  }
+  context_.run();
+  EXPECT_EQ(completed, 2);
+  EXPECT_TRUE(moved.held());
+}
+
 TEST_F(ClientOnAsio, ACancellationCompletesAtOnceAndTheGrantUnderWayIsGivenBack) {
   store_->next(testkit::Operation::acquire, testkit::Fault::hold_answer());
   asio::cancellation_signal signal;

@@ -468,6 +468,49 @@ TEST_F(ClientElection, OneLookTellsTheOwner) {
   EXPECT_THROW(static_cast<void>(client_.owner("")), InvalidArgumentError);
 }
 
+TEST_F(ClientElection, BadInputIsRefusedWithItsValueAndBound) {
+  const auto refused = [](const auto& call, const char* why) {
+    EXPECT_THAT(call, ThrowsMessage<InvalidArgumentError>(HasSubstr(why)));
+  };
+  const std::string endless(1'000'000, 'x');
+  for (const std::string& name : {std::string{}, endless}) {
+    const char* const why = name.empty() ? "mutex name must not be blank" : "too long";
+    refused([&] { static_cast<void>(client_.elect(name, {})); }, why);
+    refused([&] { static_cast<void>(client_.schedule(name, every(1s), [](const simba::Run&) {})); },
+            why);
+    refused([&] { static_cast<void>(client_.watch(name, [](const MutexOwner&) {})); }, why);
+    refused([&] { static_cast<void>(client_.owner(name)); }, why);
+  }
+  refused([&] { static_cast<void>(client_.elect("leader", {.id = endless})); }, "too long");
+  refused([&] { static_cast<void>(client_.elect("leader", {.id = " "})); },
+          "contender id must not be blank");
+  refused(
+      [&] {
+        static_cast<void>(
+            client_.schedule("work", every(1s), [](const simba::Run&) {}, {.id = endless}));
+      },
+      "too long");
+  refused([&] { static_cast<void>(client_.elect("leader", {.max_hold = 0s})); },
+          "max_hold must be positive (got 0 ns)");
+  refused([] { static_cast<void>(every(-1s)); }, "period must be positive");
+  refused([] { static_cast<void>(after_pauses_of(0s)); }, "must be positive");
+  EXPECT_EQ(client_.owner("leader"), MutexOwner::none());
+}
+
+TEST_F(ClientElection, EndlessTimesAreNoLimit) {
+  ElectionOptions options = recorded("one");
+  options.max_hold = std::chrono::hours::max();
+  const Election one = client_.elect("leader", options);
+  int runs = 0;
+  const Schedule rare = client_.schedule("rare", every(std::chrono::hours::max()),
+                                         [&](const simba::Run&) { ++runs; });
+  const Schedule once =
+      client_.schedule("once", after_pauses_of(forever), [&](const simba::Run&) { ++runs; });
+  world_.advance(1h);
+  EXPECT_TRUE(one.is_leader());
+  EXPECT_EQ(runs, 2);
+}
+
 TEST_F(ClientElection, AnIdCanTellWhereTheLeaderIs) {
   const Election one = client_.elect("leader", {.id = id_with_endpoint("10.0.0.7:8080")});
   world_.run_ready();

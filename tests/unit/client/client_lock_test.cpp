@@ -185,6 +185,40 @@ TEST_F(ClientLock, BadInputIsRefusedWithItsValueAndBound) {
   EXPECT_TRUE(client_->try_lock("order")) << "none of them has taken it";
 }
 
+TEST_F(ClientLock, EveryWayToALockRefusesTheSame) {
+  const std::string endless(1'000'000, 'x');
+  EXPECT_THAT([&] { static_cast<void>(client_->lock("order", {.id = endless})); },
+              ThrowsMessage<InvalidArgumentError>(
+                  HasSubstr("contender id is too long: 1000000 bytes, at most 512 allowed")));
+  EXPECT_THAT([&] { static_cast<void>(client_->lock("order", {.id = " "})); },
+              ThrowsMessage<InvalidArgumentError>(HasSubstr("contender id must not be blank")));
+  EXPECT_THROW(static_cast<void>(client_->try_lock("order", {.wait = std::chrono::hours::min()})),
+               InvalidArgumentError);
+  EXPECT_THROW(static_cast<void>(client_->try_lock("order", {.max_hold = -1ms})),
+               InvalidArgumentError);
+  EXPECT_THROW(static_cast<void>(client_->lock_all({"order", endless})), InvalidArgumentError);
+  EXPECT_THROW(static_cast<void>(client_->lock_all({"order", ""})), InvalidArgumentError);
+  EXPECT_THROW(static_cast<void>(client_->lock_all({"order"}, {.wait = -1s})),
+               InvalidArgumentError);
+  EXPECT_THROW(static_cast<void>(client_->lock_all({"order"}, {.max_hold = 0s})),
+               InvalidArgumentError);
+  EXPECT_TRUE(client_->try_lock("order")) << "none of them has taken it";
+}
+
+TEST_F(ClientLock, AMaxHoldWithoutEndIsNoLimit) {
+  const Lock lock = client_->lock("order", {.max_hold = std::chrono::hours::max()});
+  const Lock another = client_->lock("stock", {.max_hold = std::chrono::hours{24 * 365 * 200}});
+  world_.advance(1h);
+  EXPECT_TRUE(lock.held());
+  EXPECT_TRUE(another.held());
+}
+
+TEST_F(ClientLock, AClientThatWasMovedFromIsStillOne) {
+  const Client moved = *std::move(client_);
+  EXPECT_TRUE(client_->lock("order").held());
+  EXPECT_TRUE(moved.lock("order").held());
+}
+
 TEST_F(ClientLock, WithoutALockEverythingHasADocumentedValue) {
   Lock none;
   Lock lock = client_->lock("order");
@@ -641,8 +675,8 @@ TEST(ClientText, ValuesAreComparedAndPrinted) {
       << ContentionOptions{.ttl = 4s, .margin = 250ms, .renew_at_percent = 50} << "; "
       << ErrorKind::in_doubt;
   EXPECT_EQ(out.str(),
-            "nobody -> nobody; defaults; wait 1.5s, max hold forever, id a; every 30s; "
-            "ttl 4s, transition 6s, margin 0.25s, renew at 50%; in doubt");
+            "nobody -> nobody; defaults; wait 1.5s, max hold forever, id a, ttl 2s; every 30s; "
+            "defaults; id b; ttl 4s, transition 6s, margin 0.25s, renew at 50%; in doubt");
 
   const MutexOwner owner{"a", {}, {}, 7, nullptr};
   EXPECT_EQ((MutexState{MutexOwner::none(), owner}), (MutexState{{}, owner}));
