@@ -42,6 +42,7 @@ mark_as_advanced(SIMBA_DPKG_SHLIBDEPS)
 set(CPACK_DEBIAN_COMMAND_PACKAGE_NAME simba)
 set(CPACK_DEBIAN_COMMAND_PACKAGE_SECTION admin)
 set(CPACK_DEBIAN_COMMAND_PACKAGE_DEPENDS "${same_libraries}")
+set(CPACK_DEBIAN_COMMAND_PACKAGE_RECOMMENDS tzdata)  # for the zones of schedules
 set(CPACK_COMPONENT_COMMAND_DESCRIPTION "The command simba.")
 set(CPACK_DEBIAN_LIBRARIES_PACKAGE_NAME ${library_package})
 set(CPACK_COMPONENT_LIBRARIES_DESCRIPTION "The shared libraries.")
@@ -54,7 +55,8 @@ endif()
 
 # Archives need the libraries behind them when a program is linked.
 set(SIMBA_DEBIAN_PACKAGES
-  "fmt=libfmt-dev" "spdlog=libspdlog-dev" "SQLite3=libsqlite3-dev" "PostgreSQL=libpq-dev"
+  "fmt=libfmt-dev" "spdlog=libspdlog-dev" "date=libhowardhinnant-date-dev"
+  "SQLite3=libsqlite3-dev" "PostgreSQL=libpq-dev"
   "MariaDB=libmariadb-dev" "Hiredis=libhiredis-dev" "OpenSSL=libssl-dev"
   "ZooKeeper=libzookeeper-mt-dev" "yaml-cpp=libyaml-cpp-dev" "Threads=")
 set(depends ${same_libraries})

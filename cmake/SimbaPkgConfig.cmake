@@ -7,6 +7,7 @@ set(SIMBA_LINK_FLAGS
   "Threads::Threads=-pthread"
   "fmt::fmt=-lfmt"
   "spdlog::spdlog=-lspdlog"
+  "date::date-tz=-ldate-tz"
   "SQLite::SQLite3=-lsqlite3"
   "PostgreSQL::PostgreSQL=-lpq"
   "MariaDB::client=-lmariadb"

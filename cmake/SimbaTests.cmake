@@ -320,6 +320,12 @@ function(simba_add_script_tests suite file)
   endforeach()
 endfunction()
 if(SIMBA_PROCESS_TESTS)
+  if(TARGET simba-command)
+    add_test(NAME CliSchedule.ItsTimesAreThoseOfCroniter COMMAND /usr/bin/python3 -I
+      "${PROJECT_SOURCE_DIR}/tests/process/cli/cron_oracle.py" $<TARGET_FILE:simba-command> 200 1)
+    set_tests_properties(CliSchedule.ItsTimesAreThoseOfCroniter PROPERTIES
+      LABELS process TIMEOUT 120 SKIP_RETURN_CODE 77)
+  endif()
   simba_add_script_tests(TestScript test_sh_test.sh $<TARGET_FILE:simba-test-server>)
   simba_add_script_tests(IncludesScript check_includes_test.sh)
   simba_add_script_tests(FetchMySqlScript fetch_mysql_test.sh)

@@ -19,7 +19,7 @@ for what in "$@"; do
   esac
 done
 
-libraries=(libspdlog-dev libfmt-dev libsqlite3-dev libpq-dev libmariadb-dev libhiredis-dev libssl-dev
+libraries=(libspdlog-dev libfmt-dev libhowardhinnant-date-dev libsqlite3-dev libpq-dev libmariadb-dev libhiredis-dev libssl-dev
            libzookeeper-mt-dev libyaml-cpp-dev libgtest-dev libgmock-dev liblua5.1-0-dev libc6-dev libstdc++6)
 mkdir -p build/arm64
 work=$(mktemp -d build/arm64/XXXXXX)

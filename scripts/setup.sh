@@ -5,14 +5,14 @@
 # Where releases name a package differently, "a|b" is the first of these that the release has.
 set -euo pipefail
 
-build=(g++ cmake ninja-build libasio-dev libspdlog-dev libfmt-dev
+build=(g++ cmake ninja-build libasio-dev libspdlog-dev libfmt-dev libhowardhinnant-date-dev tzdata
        libsqlite3-dev libpq-dev libmariadb-dev libhiredis-dev libssl-dev
        libzookeeper-mt-dev libyaml-cpp-dev libcli11-dev nlohmann-json3-dev
        libgtest-dev libgmock-dev libbenchmark-dev liblua5.1-0-dev)
 # For simba/boost_asio.hpp. A Boost that is there stays: each version of it replaces the others.
 [ -e /usr/include/boost/version.hpp ] || build+=('libboost1.81-dev|libboost-dev')
 servers=(postgresql mariadb-server redis-server redis-sentinel redis-tools
-         python3-redis openssl
+         python3-redis python3-croniter openssl
          libzookeeper-java libcurator-recipes-java default-jre-headless
          pkg-config dpkg-dev file)
 lint=(clang-format 'clang-tidy-16|clang-tidy' cppcheck codespell abigail-tools)

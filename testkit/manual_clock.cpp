@@ -1,14 +1,36 @@
 #include "simba/testkit/manual_clock.hpp"
 
+#include <chrono>
 #include <string>
 
 #include "simba/core/error.hpp"
 
 namespace simba::testkit {
 
-ManualClock::ManualClock(LocalTime start) noexcept : now_{start.time_since_epoch().count()} {}
+namespace {
+
+using WallTime = std::chrono::system_clock::time_point;
+
+constexpr WallTime wall_at_start =
+    std::chrono::sys_days{std::chrono::year{2026} / std::chrono::January / 1};
+
+}  // namespace
+
+ManualClock::ManualClock(LocalTime start) noexcept
+    : now_{start.time_since_epoch().count()},
+      wall_offset_{std::chrono::nanoseconds{wall_at_start.time_since_epoch()}.count() -
+                   default_start.time_since_epoch().count()} {}
 
 LocalTime ManualClock::now() const noexcept { return LocalTime{LocalClock::duration{now_.load()}}; }
+
+WallTime ManualClock::wall_now() const noexcept {
+  return WallTime{std::chrono::duration_cast<WallTime::duration>(
+      std::chrono::nanoseconds{now_.load() + wall_offset_.load()})};
+}
+
+void ManualClock::set_wall(WallTime moment) noexcept {
+  wall_offset_ = std::chrono::nanoseconds{moment.time_since_epoch()}.count() - now_.load();
+}
 
 void ManualClock::advance(std::chrono::nanoseconds span) {
   if (span < std::chrono::nanoseconds::zero()) {

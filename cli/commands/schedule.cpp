@@ -155,17 +155,34 @@ class ScheduleCommand final : public Command {
   CLI::App* add_to(CLI::App& app) override {
     auto* schedule =
         app.add_subcommand("schedule", "Run CMD periodically, on one instance at a time");
-    schedule->add_option("--every", every_, "Time from the end of CMD to its next start")
-        ->type_name("TIME")
-        ->required();
-    schedule->add_flag(
-        "--rate", rate_,
-        "Measure --every from start to start; if CMD takes longer, the starts it misses "
-        "are skipped");
+    auto* const every =
+        schedule->add_option("--every", every_, "Time from the end of CMD to its next start")
+            ->type_name("TIME");
+    schedule
+        ->add_flag("--rate", rate_,
+                   "Measure --every from start to start; if CMD takes longer, the starts it misses "
+                   "are skipped")
+        ->needs(every);
     schedule
         ->add_option("--initial-delay", initial_delay_,
                      "Time from becoming leader to the first start (default: 0)")
-        ->type_name("TIME");
+        ->type_name("TIME")
+        ->needs(every);
+    auto* const cron =
+        schedule
+            ->add_option(
+                "--cron", cron_,
+                "When to start CMD, as in crontab(5): \"0 3 * * *\" is every day at 3:00. "
+                "Starts that pass while CMD still runs, or while nobody leads, are skipped")
+            ->type_name("FIELDS")
+            ->excludes(every);
+    schedule
+        ->add_option("--zone", zone_, "Time zone of --cron, such as Europe/Berlin (default: UTC)")
+        ->type_name("ZONE")
+        ->needs(cron);
+    schedule
+        ->add_flag("--dry-run", dry_run_, "Print the next ten starts by --cron, and run nothing")
+        ->needs(cron);
     schedule
         ->add_option("--drain", drain_,
                      "How long to keep the mutex while CMD ends after simba is told to stop "
@@ -182,12 +199,15 @@ released: simba waits until the lease has expired, and exits with 79.
 Examples:
   simba schedule -b redis://10.0.0.5 -m cleanup --every 30s -- ./sweep --all
   simba schedule -b redis://10.0.0.5 -m report --every 1h --rate -- ./report
+  simba schedule -b redis://10.0.0.5 -m nightly --cron '0 3 * * *' --zone Europe/Berlin -- ./backup
+  simba schedule --cron '0 3 * * mon-fri' --zone Europe/Berlin --dry-run
 )");
     return schedule;
   }
 
   bool takes_words() const noexcept override { return true; }
   int run(const Invocation& invocation, Output& output) override {
+    if (dry_run_) return print_starts(output);
     const std::string& mutex = invocation.options.need_mutex();
     if (invocation.words.empty()) {
       throw UsageError{"missing CMD; put it after \"--\": simba schedule -m " + mutex +
@@ -230,7 +250,29 @@ Examples:
   }
 
  private:
+  Cron parse_cron() const {
+    try {
+      return Cron{cron_, zone_};
+    } catch (const InvalidArgumentError& e) {
+      throw UsageError{e.what()};
+    }
+  }
+
+  int print_starts(Output& output) const {
+    const Cron cron = parse_cron();
+    auto time = std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now());
+    for (int i = 0; i < 10; ++i) {
+      const auto next = cron.next(time);
+      if (!next) break;
+      time = *next;
+      output.result(cron.local_text(time), {{"start", cron.local_text(time)}});
+    }
+    return to_int(ExitCode::success);
+  }
+
   ScheduleConfig schedule_config() const {
+    if (!cron_.empty()) return ScheduleConfig::wall_clock(parse_cron());
+    if (every_.empty()) throw UsageError{"missing --every TIME or --cron FIELDS"};
     const auto period = parse_duration(every_, "--every");
     if (period <= 0ms) {
       throw UsageError{fmt::format("--every must be more than 0 (got {})", every_)};
@@ -249,6 +291,9 @@ Examples:
 
   std::string every_;
   std::string initial_delay_ = "0";
+  std::string cron_;
+  std::string zone_ = "UTC";
+  bool dry_run_ = false;
   std::string drain_{default_drain};
   bool rate_ = false;
 };

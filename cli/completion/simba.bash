@@ -80,7 +80,7 @@ _simba() {
       mapfile -t COMPREPLY < <(compgen -c -- "$word")
       return
       ;;
-    --id | --ttl | --transition | --timeout | --every | --initial-delay | --drain | --max-hold)
+    --id | --ttl | --transition | --timeout | --every | --initial-delay | --cron | --zone | --drain | --max-hold)
       return
       ;;
   esac
@@ -89,7 +89,7 @@ _simba() {
   case $command in
     '') own="$commands --version" ;;
     run) own='--timeout --on-loss --max-hold --drain --' ;;
-    schedule) own='--every --rate --initial-delay --drain --' ;;
+    schedule) own='--every --rate --initial-delay --cron --zone --dry-run --drain --' ;;
     elect) own='--on-acquired --on-released --on-failure --drain --max-hold' ;;
     release) own='--force' ;;
   esac

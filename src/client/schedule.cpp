@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <ostream>
+#include <string_view>
 #include <utility>
 
 #include "client/client_core.hpp"
@@ -16,6 +17,10 @@ ScheduleConfig every(Span period) {
 
 ScheduleConfig after_pauses_of(Span pause) {
   return ScheduleConfig::delay(std::chrono::nanoseconds::zero(), pause.nanoseconds());
+}
+
+ScheduleConfig cron(std::string_view expression, std::string_view zone) {
+  return ScheduleConfig::wall_clock(Cron{expression, zone});
 }
 
 std::string to_string(const ScheduleOptions& options) {

@@ -1,5 +1,6 @@
 #include "schedule/abstract_scheduler_impl.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "core/log_exception.hpp"
@@ -27,6 +28,9 @@ LocalTime next_run(const ScheduleConfig& config, LocalTime first, LocalTime now)
 }  // namespace detail
 
 namespace {
+
+/// How late a schedule notices that the wall clock was set.
+constexpr std::chrono::nanoseconds longest_sleep = std::chrono::seconds{30};
 
 bool has_hooks(const SchedulerOptions& options) { return options.on_state || options.on_event; }
 
@@ -272,6 +276,7 @@ void AbstractScheduler::Impl::on_acquired(const MutexState& state) {
   ++term_;
   leading_ = true;
   lost_ = std::move(lost);
+  if (config_.cron) return arm_for_slot();
   first_ = detail::later(runtime_->clock->now(), config_.initial_delay);
   arm(first_);
 }
@@ -296,7 +301,24 @@ void AbstractScheduler::Impl::arm(LocalTime due) {
 
 void AbstractScheduler::Impl::arm_next(std::uint64_t term) {
   if (!leading_ || term != term_) return;
+  if (config_.cron) return arm_for_slot();
   arm(detail::next_run(config_, first_, runtime_->clock->now()));
+}
+
+/// The wall clock may be set meanwhile, of which no timer hears: so it is looked at now and then. A
+/// clock that was set back repeats nothing.
+void AbstractScheduler::Impl::arm_for_slot() {
+  const auto wall = runtime_->clock->wall_now();
+  const auto next =
+      config_.cron->next(std::max(last_slot_, std::chrono::floor<std::chrono::seconds>(wall)));
+  if (!next) return arm(never);
+  slot_ = *next;
+  arm(detail::later(runtime_->clock->now(),
+                    std::min<std::chrono::nanoseconds>(slot_ - wall, longest_sleep)));
+}
+
+bool AbstractScheduler::Impl::slot_is_due() const noexcept {
+  return runtime_->clock->wall_now() >= slot_;
 }
 
 void AbstractScheduler::Impl::on_due() {
@@ -307,6 +329,10 @@ void AbstractScheduler::Impl::on_due() {
     if (runtime_->clock->now() < due_) {
       arm(due_);
       return;
+    }
+    if (config_.cron) {
+      if (!slot_is_due()) return arm_for_slot();
+      last_slot_ = slot_;
     }
     due_ = never;
     term = term_;

@@ -78,6 +78,8 @@ class AbstractScheduler::Impl final : public AbstractMutexContender,
   void end_term();
   void arm(LocalTime due);
   void arm_next(std::uint64_t term);
+  void arm_for_slot();
+  bool slot_is_due() const noexcept;
   void on_due();
   void submit(std::uint64_t term);
   void hand_over(std::uint64_t term);
@@ -104,11 +106,13 @@ class AbstractScheduler::Impl final : public AbstractMutexContender,
   bool stop_due_ = false;      // the work has called stop(), or a loss signal: done after it
   std::thread::id stopper_{};  // while stopping
   bool leading_ = false;
-  std::uint64_t term_ = 0;    // a run of another term counts for nothing
-  std::stop_token lost_;      // of this term
-  LocalTime first_ = never;   // when the first run of this term is, or was, due
-  LocalTime due_ = never;     // what the timer is armed for
-  std::thread::id runner_{};  // while the work runs
+  std::uint64_t term_ = 0;   // a run of another term counts for nothing
+  std::stop_token lost_;     // of this term
+  LocalTime first_ = never;  // when the first run of this term is, or was, due
+  LocalTime due_ = never;    // what the timer is armed for
+  Cron::Time slot_{};        // of a wall clock schedule: the next time of its expression,
+  Cron::Time last_slot_ = Cron::Time::min();  // and that of the last run, of whichever term
+  std::thread::id runner_{};                  // while the work runs
   std::stop_source stop_work_{std::nostopstate};
   std::unique_ptr<Timer> timer_;
 

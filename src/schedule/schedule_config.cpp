@@ -1,6 +1,7 @@
 #include "simba/schedule/schedule_config.hpp"
 
 #include <ostream>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -11,6 +12,16 @@ namespace simba {
 
 void ScheduleConfig::check() const {
   using std::chrono::nanoseconds;
+  if ((strategy == Strategy::wall_clock) != cron.has_value()) {
+    throw InvalidArgumentError{cron ? "only the strategy wall_clock has a cron expression"
+                                    : "the strategy wall_clock needs a cron expression"};
+  }
+  if (cron) {
+    if (initial_delay != nanoseconds::zero() || period != nanoseconds::zero()) {
+      throw InvalidArgumentError{"the strategy wall_clock has neither initial_delay nor period"};
+    }
+    return;
+  }
   if (initial_delay < nanoseconds::zero()) {
     throw InvalidArgumentError{
         fmt::format("initial_delay must not be negative (got {} ns)", initial_delay.count())};
@@ -34,7 +45,12 @@ ScheduleConfig ScheduleConfig::delay(std::chrono::nanoseconds initial_delay,
   return config;
 }
 
+ScheduleConfig ScheduleConfig::wall_clock(Cron cron) {
+  return {.strategy = Strategy::wall_clock, .cron = std::move(cron)};
+}
+
 std::string to_string(const ScheduleConfig& config) {
+  if (config.cron) return to_string(*config.cron);
   const std::string period = detail::seconds_text(config.period);
   std::string text = config.strategy == ScheduleConfig::Strategy::fixed_rate
                          ? "every " + period

@@ -6,6 +6,7 @@
 #include <memory>
 #include <stop_token>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "simba/client/health.hpp"
@@ -28,6 +29,12 @@ class HealthRecord;
 /// A run one `pause` after the end of the previous one, the first one at once. Throws
 /// InvalidArgumentError if `pause` is not positive.
 [[nodiscard]] ScheduleConfig after_pauses_of(Span pause);
+
+/// A run at the times of a cron expression in a time zone, e.g. `cron("0 3 * * *",
+/// "Europe/Berlin")`; see `Cron`. The times are those of this host's clock. Those that pass while a
+/// run is still busy, or while nobody leads, are skipped; a clock that is set back repeats none of
+/// them on this host. Throws InvalidArgumentError as `Cron` does.
+[[nodiscard]] ScheduleConfig cron(std::string_view expression, std::string_view zone = "UTC");
 
 /// What the work is told.
 class Run {

@@ -20,6 +20,12 @@ class ManualClock final : public Clock {
 
   LocalTime now() const noexcept override;
 
+  /// Midnight of 1 January 2026 in UTC at `default_start`. Advances with the clock, unless set.
+  std::chrono::system_clock::time_point wall_now() const noexcept override;
+
+  /// As an operator or NTP sets a wall clock. Timers and leases do not notice.
+  void set_wall(std::chrono::system_clock::time_point moment) noexcept;
+
   void advance(std::chrono::nanoseconds span);
 
   void set(LocalTime moment);
@@ -29,6 +35,7 @@ class ManualClock final : public Clock {
 
  private:
   std::atomic<LocalClock::rep> now_;
+  std::atomic<LocalClock::rep> wall_offset_;
 };
 
 }  // namespace simba::testkit

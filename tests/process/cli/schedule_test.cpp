@@ -50,6 +50,25 @@ TEST_F(CliSchedule, RunsItsCommandUntilItIsToldToEnd) {
   }
 }
 
+TEST_F(CliSchedule, ShowsItsNextStartsAndNeedsNoStoreForThat) {
+  CliProgram program{
+      {"schedule", "--cron", "30 3 * * mon", "--zone", "Asia/Kathmandu", "--dry-run"}};
+  EXPECT_EQ(program.wait(), 0) << program.err();
+  const std::string starts = program.out();
+  EXPECT_EQ(std::count(starts.begin(), starts.end(), '\n'), 10) << starts;
+  EXPECT_THAT(starts, testing::ContainsRegex("^20[0-9-]+T03:30:00\\+05:45\n"));
+}
+
+TEST_F(CliSchedule, WaitsForTheTimeOfItsExpression) {
+  // Once in four years, on a day that is far away: it leads, and does not run.
+  CliProgram program{
+      line("schedule", {"--json", "--cron", "0 0 29 2 *", "--", "sh", "-c", "echo run"})};
+  ASSERT_TRUE(program.notes("leading"));
+  program.signal(SIGTERM);
+  EXPECT_EQ(program.wait(), 0) << program.err();
+  EXPECT_EQ(program.out(), "");
+}
+
 TEST_F(CliSchedule, AnotherTakesOverWhenTheLeaderEnds) {
   CliProgram first{schedule("echo run", {"--id", "first"})};
   ASSERT_TRUE(has_run(first, 1));
