@@ -18,6 +18,7 @@ bool in_host(char c) { return c > ' ' && c <= '~' && c != '[' && c != ']' && c !
 /// A zone may follow: `fe80::1%eth0`.
 bool is_ipv6(std::string_view text) {
   const std::string address{text.substr(0, text.find('%'))};
+  if (!std::all_of(text.begin(), text.end(), in_host)) return false;
   in6_addr parsed{};
   return ::inet_pton(AF_INET6, address.c_str(), &parsed) == 1;
 }

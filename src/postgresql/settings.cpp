@@ -120,8 +120,7 @@ void check_environment(const PostgreSqlOptions& options, const LibpqDefaults& de
 std::vector<ServerAddress> addresses_of(const PostgreSqlOptions& options) {
   std::vector<ServerAddress> addresses;
   for (detail::HostPort& host : detail::parse_hosts(
-           options.host, fmt::format("PostgreSQL host \"{}\"", detail::excerpt(options.host)),
-           detail::BareIpv6::accepted)) {
+           options.host, "the list of PostgreSQL hosts", detail::BareIpv6::accepted)) {
     addresses.push_back({.host = std::move(host.host), .port = host.port.value_or(options.port)});
   }
   return addresses;

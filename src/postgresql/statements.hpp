@@ -204,7 +204,9 @@ inline constexpr const char* notice_our_end = "SET client_connection_check_inter
 /// could run code of the owner with them, its schema, quoted, and whether its owner is not trusted
 /// while that of another of these tables is. (Temporary tables do not count.) Foreign keys of this
 /// table and to it, deferrable constraints and constraint triggers are all triggers. Constraints
-/// other than these may be its primary key, unique, or (as of 18) NOT NULL.
+/// other than these may be its primary key, unique, or (as of 18) NOT NULL. The expressions of
+/// extended statistics are evaluated when a statement is planned, those of a generated column
+/// whenever a row is written.
 inline constexpr const char* find_tables = R"(
 SELECT r.rolname, o.trusted,
        c.relkind OPERATOR(pg_catalog.<>) 'r' OR c.relhasrules OR c.relrowsecurity
@@ -218,11 +220,14 @@ SELECT r.rolname, o.trusted,
          OR EXISTS (SELECT FROM pg_catalog.pg_index i
                     WHERE i.indrelid OPERATOR(pg_catalog.=) c.oid
                       AND (i.indexprs IS NOT NULL OR i.indpred IS NOT NULL))
+         OR EXISTS (SELECT FROM pg_catalog.pg_statistic_ext x
+                    WHERE x.stxrelid OPERATOR(pg_catalog.=) c.oid)
          OR EXISTS (SELECT FROM pg_catalog.pg_attribute a
                     JOIN pg_catalog.pg_type y ON y.oid OPERATOR(pg_catalog.=) a.atttypid
                     WHERE a.attrelid OPERATOR(pg_catalog.=) c.oid
                       AND a.attnum OPERATOR(pg_catalog.>) 0 AND NOT a.attisdropped
                       AND (y.typnamespace OPERATOR(pg_catalog.<>) 'pg_catalog'::pg_catalog.regnamespace
+                           OR a.attgenerated OPERATOR(pg_catalog.<>) ''::pg_catalog."char"
                            OR (a.atthasdef AND NOT (a.attname OPERATOR(pg_catalog.=) ANY
                                (ARRAY['mutex', 'acquired_at', 'ttl_at', 'transition_at', 'owner_id',
                                       'version']::pg_catalog.name[]))))),

@@ -146,8 +146,9 @@ bool AbstractScheduler::Impl::in_signal_while_stopping() const noexcept {
   return phase_ == Phase::stopping;
 }
 
-/// True: the caller is to stop the service now. False: it is stopped, or will be when what calls us
-/// has returned.
+/// True: the caller is to stop the service now, even if we are idle: a hook that has stopped us may
+/// still be running, and whoever is not in it waits for that. False: it is stopped, or will be when
+/// what calls us has returned.
 bool AbstractScheduler::Impl::claim_stop() noexcept {
   if (in_forked_child()) return false;
   Lock lock{mutex_};
@@ -159,13 +160,12 @@ bool AbstractScheduler::Impl::claim_stop() noexcept {
   if (gate_->running_in_this_thread()) {
     // In a hook: whoever stops it waits for this very hook. start() has done its part, even if it
     // has not returned.
-    if (phase_ == Phase::stopping) return false;
+    if (phase_ == Phase::stopping || phase_ == Phase::idle) return false;
   } else {
     runtime_->waiter->wait_until(lock, changed_, never, [this] {
       return phase_ == Phase::idle || phase_ == Phase::started;
     });
   }
-  if (phase_ == Phase::idle) return false;
   begin_stop(lock);
   return true;
 }

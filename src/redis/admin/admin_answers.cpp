@@ -40,7 +40,7 @@ class AclRules {
   void add(std::string_view rule) {
     if (rule == "&*" || rule == "allchannels") every_channel_ = true;
     if (rule == "resetchannels") every_channel_ = false;
-    if (rule == "~*" || rule == "allkeys" || rule == "~simba:*") keys_ = true;
+    if (rule == "allkeys" || reads_keys(rule)) keys_ = true;
     if (rule == "resetkeys") keys_ = false;
     if (rule == "allcommands") rule = "+@all";
     if (rule == "nocommands") rule = "-@all";
@@ -62,6 +62,16 @@ class AclRules {
   bool uses_keys() const noexcept { return keys_; }
 
  private:
+  /// "~simba:*", "%R~*", "%RW~simba*": all that can be read.
+  static bool reads_keys(std::string_view rule) {
+    const std::size_t tilde = rule.find('~');
+    if (tilde == std::string_view::npos) return false;
+    const std::string_view rights = rule.substr(0, tilde);
+    const std::string_view pattern = rule.substr(tilde + 1);
+    return (rights.empty() || (rights.starts_with('%') && rights.find('R') != rights.npos)) &&
+           (pattern == "*" || pattern == "simba*" || pattern == "simba:*");
+  }
+
   struct Command {
     bool is_meant_by(std::string_view rule) const {
       return std::find(names.begin(), names.end(), rule) != names.end();

@@ -41,7 +41,13 @@ std::shared_ptr<Node> ClusterRouter::node(Lock lock, const Endpoint& endpoint) {
   Known& known = nodes_[endpoint];
   known.used = ++uses_;
   if (known.node) return known.node;
-  auto made = known.node = make_node_(endpoint);
+  std::shared_ptr<Node> made;
+  try {
+    made = known.node = make_node_(endpoint);
+  } catch (...) {
+    nodes_.erase(endpoint);
+    throw;
+  }
   if (closed_) made->close();
   const auto surplus = take_surplus();
   lock.unlock();

@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "core/listing_budget.hpp"
 #include "core/unreadable_mutexes.hpp"
 #include "simba/core/error.hpp"
 #include "simba/core/names.hpp"
@@ -67,12 +68,16 @@ class ZooKeeperAdmin final : public engine::StoreAdmin {
       return name.starts_with(probe_prefix) || (settings_.root.empty() && name == "zookeeper");
     });
     std::sort(mutexes.begin(), mutexes.end());
+    detail::ListingBudget budget{"ZooKeeper"};
+    for (const std::string& name : mutexes) budget.spend(name);
     std::vector<MutexEntry> entries;
     entries.reserve(mutexes.size());
     for (std::size_t at = 0; at < mutexes.size(); at += batch_size) {
       const auto begin = mutexes.begin() + static_cast<std::ptrdiff_t>(at);
       const auto size = std::min(batch_size, mutexes.size() - at);
+      const std::size_t before = entries.size();
       add(std::vector<std::string>{begin, begin + static_cast<std::ptrdiff_t>(size)}, entries);
+      for (std::size_t i = before; i < entries.size(); ++i) budget.spend(entries[i].owner_id);
     }
     return entries;
   }

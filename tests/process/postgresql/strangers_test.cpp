@@ -145,6 +145,10 @@ TEST_F(PostgreSqlStrangers, ATableThatCouldRunCodeOfAnotherUserIsNotTouched) {
       {"ALTER TABLE simba_mutex ADD EXCLUDE (version WITH =)"},
       {"ALTER TABLE simba_mutex ADD EXCLUDE (version WITH =) WHERE (quiet(mutex) = 1)"},
       {"ALTER TABLE simba_mutex ADD UNIQUE (owner_id) DEFERRABLE"},
+      {"CREATE STATISTICS peep ON (quiet(mutex)), (owner_id || '') FROM simba_mutex"},
+      {"ALTER TABLE simba_mutex DROP COLUMN acquired_at",
+       "ALTER TABLE simba_mutex ADD acquired_at bigint GENERATED ALWAYS AS (quiet(owner_id)) "
+       "STORED"},
       {"CREATE CONSTRAINT TRIGGER spy AFTER INSERT OR UPDATE ON simba_mutex FOR EACH ROW EXECUTE "
        "FUNCTION spy()"}};
   for (const auto& attack : attacks) {

@@ -360,6 +360,76 @@ TEST_F(SchedulerHooksThreads, StopInOneOfThemReturnsWhileAnotherThreadStops) {
   }
 }
 
+TEST_F(SchedulerHooksThreads, OneThatHasStoppedItsSchedulerIsWaitedForByEveryoneElse) {
+  enum class Way { stop, close, destroy };
+  for (const Way way : {Way::stop, Way::close, Way::destroy}) {
+    std::latch stopped{1};
+    std::atomic<bool> returned{false};
+    bool waited = false;
+    std::unique_ptr<Scheduler> scheduler;
+    scheduler = std::make_unique<Scheduler>(
+        "clean", factory_, immediately_, [](const std::stop_token&) {},
+        telling([&](const std::string& news) {
+          if (news != "me") return;
+          scheduler->stop();
+          stopped.count_down();
+          const auto deadline = std::chrono::steady_clock::now() + 200ms;
+          while (!returned && std::chrono::steady_clock::now() < deadline) std::this_thread::yield();
+          waited = !returned;
+        }));
+    scheduler->start();
+    stopped.wait();
+    switch (way) {
+      case Way::stop:
+        scheduler->stop();
+        break;
+      case Way::close:
+        scheduler->close();
+        break;
+      case Way::destroy:
+        scheduler.reset();
+    }
+    returned = true;
+    EXPECT_TRUE(waited) << static_cast<int>(way);
+  }
+}
+
+TEST_F(SchedulerHooksThreads, NoneBeginsAfterCloseAlthoughTwoOfThemStopOneInTheOther) {
+  std::latch nested{1};
+  std::atomic<bool> closed{false};
+  std::atomic<bool> ended{false};
+  std::atomic<int> late{0};
+  int states = 0;
+  int events = 0;
+  std::unique_ptr<Scheduler> scheduler;
+  SchedulerOptions hooks;
+  hooks.on_state = [&](MutexContendService& service, const MutexState&) {
+    if (closed) ++late;
+    if (++states > 1) return;
+    // Until renewals have failed: their events wait behind this hook.
+    EXPECT_TRUE(eventually([&] { return store_->count(Operation::guard) > 7; }));
+    service.stop();
+    ended = true;
+  };
+  hooks.on_event = [&](MutexContendService&, const ContentionEvent&) {
+    if (closed) ++late;
+    if (++events > 1) return;
+    scheduler->stop();
+    nested.count_down();
+    const auto deadline = std::chrono::steady_clock::now() + 200ms;
+    while (!closed && std::chrono::steady_clock::now() < deadline) std::this_thread::yield();
+  };
+  store_->next(Operation::guard, testkit::Fault::fail(), 1000);
+  scheduler = std::make_unique<Scheduler>(
+      "clean", factory_, ScheduleConfig::delay(0s, 1h), [](const std::stop_token&) {}, hooks);
+  scheduler->start();
+  nested.wait();
+  scheduler->close();
+  closed = true;
+  EXPECT_TRUE(eventually([&] { return ended.load(); }));
+  EXPECT_EQ(late, 0);
+}
+
 TEST_F(SchedulerHooksThreads, MayDestroyTheirSchedulerBeforeItsStartHasReturned) {
   for (int round = 0; round < 100; ++round) {
     Gate destroyed;
