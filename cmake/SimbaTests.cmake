@@ -1,4 +1,5 @@
 # tests/unit/**/*_test.cpp            -> one program, simba-unit-tests
+# tests/allocations/*_test.cpp        -> one program, simba-allocations-test
 # tests/sim/*_test.cpp                -> one program, simba-sim-test
 # tests/contract/<name>_test.cpp      -> one program each, simba-<name>-test
 # tests/contract/*.cpp, the others    -> one program, simba-contract-tests --store=<name>
@@ -225,6 +226,10 @@ if(unit_tests)
   target_link_libraries(simba-unit-tests PRIVATE simba_rules $<TARGET_NAME_IF_EXISTS:simba_cli>
     $<TARGET_NAME_IF_EXISTS:Boost::headers>)
 endif()
+
+# They replace operator new.
+file(GLOB allocation_tests CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tests/allocations/*_test.cpp")
+simba_add_test_program(simba-allocations-test BY_SUITE LABEL unit TIMEOUT 300 SOURCES ${allocation_tests})
 
 include(SimbaSim)
 file(GLOB sim_tests CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tests/sim/*_test.cpp")

@@ -47,7 +47,6 @@
 #include "simba/simba.hpp"
 #include "simba/testkit/fault_store.hpp"
 #include "simba/testkit/manual_runtime.hpp"
-#include "unit/core/own_threads.hpp"
 
 namespace simba {
 namespace {
@@ -505,27 +504,6 @@ TEST_F(ClientOnAsio, WhatCompletesInsideTheInitiatorGoesToTheImmediateExecutor) 
   EXPECT_EQ(called, 2);
 }
 #endif
-
-TEST_F(ClientOnAsio, TenThousandWaitsOfOneThreadNeedAtMostTenThreads) {
-  constexpr int waits = 10'000;
-  const Client other{std::make_shared<engine::LeaseServiceFactory>(store_, runtime_)};
-  std::vector<Lock> held;
-  held.reserve(waits);
-  int granted = 0;
-  for (int i = 0; i < waits; ++i) {
-    const std::string name = "order-" + std::to_string(i);
-    held.push_back(other.lock(name));
-    async_lock(*client_, name, {.wait = 1h},
-               asio::bind_executor(context_, [&](asio::error_code code, const Lock& lock) {
-                 if (!code && lock) ++granted;
-               }));
-  }
-  // That of the test has the name of the program, as has one of ThreadSanitizer's.
-  EXPECT_LE(test::threads_named("simba-") - test::threads_named("simba-unit"), 9);
-  held.clear();
-  context_.run();
-  EXPECT_EQ(granted, waits);
-}
 
 }  // namespace
 }  // namespace simba
