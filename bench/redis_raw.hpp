@@ -3,6 +3,8 @@
 #include <array>
 #include <cstddef>
 #include <cstdio>
+#include <deque>
+#include <functional>
 #include <hiredis/hiredis.h>
 #include <memory>
 #include <stdexcept>
@@ -25,11 +27,12 @@ class RawRedis {
   explicit RawRedis(const support::Location& at)
       : context_{::redisConnect(at.host.c_str(), at.port), &::redisFree} {
     if (context_ == nullptr || context_->err != 0) throw std::runtime_error{"no connection"};
-    ask({"AUTH", at.user, at.password});
+    ask({"AUTH", "admin", at.password});  // who may load scripts
     for (const auto script :
          {redis::Script::acquire, redis::Script::guard, redis::Script::release}) {
       ask({"SCRIPT", "LOAD", redis::text_of(script)});
     }
+    ask({"AUTH", at.user, at.password});
   }
 
   Answer ask(const Words& words) {
@@ -61,15 +64,55 @@ class RawRedis {
   }
 
   FencingToken acquire(const engine::LeaseRequest& request) {
-    const auto answer = call(redis::ScriptCall::acquire(request, {}, retention).by_hash());
-    return std::stoull(answer->element[1]->str);
+    return token_in(call(redis::ScriptCall::acquire(request, {}, retention).by_hash()));
+  }
+
+  /// The same for many mutexes at once, with one script of each under way at any time, until
+  /// `over()`. Returns how often both scripts have run.
+  int acquire_and_release_all(const std::vector<engine::LeaseRequest>& requests,
+                              const std::function<bool()>& over) {
+    struct Call {
+      const engine::LeaseRequest* request;
+      bool acquires;
+    };
+    std::deque<Call> under_way;  // answered in this order
+    const auto send_acquire = [&](const engine::LeaseRequest& request) {
+      send(redis::ScriptCall::acquire(request, {}, retention).by_hash());
+      under_way.push_back({.request = &request, .acquires = true});
+    };
+    for (const auto& request : requests) send_acquire(request);
+    int pairs = 0;
+    while (!under_way.empty()) {
+      const auto answer = receive();
+      const Call call = under_way.front();
+      under_way.pop_front();
+      if (call.acquires) {
+        send(redis::ScriptCall::release(*call.request, token_in(answer), redis::Topology::single,
+                                        retention)
+                 .by_hash());
+        under_way.push_back({.request = call.request, .acquires = false});
+      } else {
+        ++pairs;
+        if (!over()) send_acquire(*call.request);
+      }
+    }
+    return pairs;
   }
 
  private:
   static constexpr std::chrono::milliseconds retention = std::chrono::hours{24};
 
-  Answer call(const std::string& command) {
+  static FencingToken token_in(const Answer& answer) {
+    return std::stoull(answer->element[1]->str);
+  }
+
+  /// With what else is to be sent, when an answer is waited for.
+  void send(const std::string& command) {
     ::redisAppendFormattedCommand(context_.get(), command.data(), command.size());
+  }
+
+  Answer call(const std::string& command) {
+    send(command);
     return receive();
   }
 

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Runs every benchmark of the release build, all of them even when one fails.
+# Runs every benchmark of the release build, and that of compiling against it; all of them even when one
+# fails.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 # By environment, as not every benchmark program parses Google Benchmark's flags.
@@ -16,6 +17,8 @@ for program in "${programs[@]}"; do
   echo "== ${program##*/}"
   "$program" || failed+=("${program##*/}")
 done
+echo "== simba/simba.hpp"
+scripts/header-cost.sh || failed+=(scripts/header-cost.sh)
 if [ ${#failed[@]} -gt 0 ]; then
   echo "bench: failed: ${failed[*]}" >&2
   exit 1
