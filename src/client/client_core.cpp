@@ -164,16 +164,10 @@ LockResult ClientCore::result_of(const std::shared_ptr<LockOperation>& operation
 
 void ClientCore::throw_if_none(const LockOperation& operation, const std::optional<Span>& wait,
                                const LockAnswer& answer) {
+  if (answer.outcome == LockAnswer::Outcome::held) return;
   std::string message = names(operation);
-  switch (answer.outcome) {
-    case LockAnswer::Outcome::held:
-      return;
-    case LockAnswer::Outcome::cancelled:
-      throw CancelledError{message + ": cancelled while waiting"};
-    case LockAnswer::Outcome::busy:
-    case LockAnswer::Outcome::timed_out:
-    case LockAnswer::Outcome::failed:
-      break;
+  if (answer.outcome == LockAnswer::Outcome::cancelled) {
+    throw CancelledError{message + ": cancelled while waiting"};
   }
   message += ": not acquired within " + span_text(wait ? wait->nanoseconds() : nanoseconds::zero());
   if (!answer.holder.empty()) message += "; held by [" + answer.holder + "]";

@@ -1,6 +1,9 @@
 #include "simba/client/completion.hpp"
 
+#include <string_view>
 #include <utility>
+
+#include <fmt/format.h>
 
 #include "client/client_core.hpp"
 
@@ -21,12 +24,14 @@ detail::WaitingLine make_line(const engine::LockOperations& all, std::string who
                               const void* threads) {
   const auto& delays = all.runtime().delays;
   if (!delays) return nullptr;
-  return std::make_unique<DelayMonitor::Line>(delays, "a handler that awaits " + std::move(who),
-                                              threads, "its executor is busy or has stopped");
+  return std::make_unique<DelayMonitor::Line>(delays, std::move(who), threads,
+                                              "its executor is busy or has stopped");
 }
 
-std::string named(const engine::LockOperation& operation) {
-  return "mutex [" + operation.mutex() + "], contender [" + operation.contender_id() + "]";
+/// In one piece, as each lock needs it.
+std::string named(std::string_view who, const engine::LockOperation& operation) {
+  return fmt::format("{} mutex [{}], contender [{}]", who, operation.mutex(),
+                     operation.contender_id());
 }
 
 }  // namespace
@@ -69,8 +74,8 @@ void PreparedLock::start(const Handler<LockResult>& handler) const {
     handler(Completion<LockResult>::failed(failure));
     return;
   }
-  const auto answered = [operation = operation, call = call, wait = wait,
-                         handler](const engine::LockAnswer& answer) {
+  auto answered = [operation = operation, call = call, wait = wait,
+                   handler](const engine::LockAnswer& answer) {
     Completion<LockResult> completion;
     try {
       completion.value = ClientCore::result_of(operation, answer);
@@ -81,7 +86,7 @@ void PreparedLock::start(const Handler<LockResult>& handler) const {
     handler(std::move(completion));
   };
   try {
-    operation->start(answered);
+    operation->start(std::move(answered));
   } catch (...) {
     handler(Completion<LockResult>::failed(std::current_exception()));
   }
@@ -93,13 +98,14 @@ void PreparedLock::cancel() const noexcept {
 
 Dispatch PreparedLock::dispatch() const {
   return [operation = operation](std::function<void()> task) {
-    operation->all().dispatch("a coroutine that awaits " + named(*operation), std::move(task));
+    operation->all().dispatch(named("a coroutine that awaits", *operation), std::move(task));
   };
 }
 
 WaitingLine PreparedLock::line(const void* threads) const noexcept {
   try {
-    return operation ? make_line(operation->all(), named(*operation), threads) : nullptr;
+    if (!operation) return nullptr;
+    return make_line(operation->all(), named("a handler that awaits", *operation), threads);
   } catch (...) {  // out of memory
     return nullptr;
   }
@@ -118,7 +124,7 @@ void start_unlock(Lock lock, Handler<bool> handler) {
 Dispatch dispatch_of(const Lock& lock) {
   const auto operation = ClientCore::of(lock);
   return [operation](std::function<void()> task) {
-    operation->all().dispatch("a coroutine that awaits the release of " + named(*operation),
+    operation->all().dispatch(named("a coroutine that awaits the release of", *operation),
                               std::move(task));
   };
 }
@@ -133,7 +139,8 @@ WaitingLine line_of(const Lock& lock, const void* threads) noexcept {
   try {
     const auto& operation = ClientCore::of(lock);
     if (!operation) return nullptr;
-    return make_line(operation->all(), "the release of " + named(*operation), threads);
+    return make_line(operation->all(), named("a handler that awaits the release of", *operation),
+                     threads);
   } catch (...) {  // out of memory
     return nullptr;
   }
@@ -141,8 +148,8 @@ WaitingLine line_of(const Lock& lock, const void* threads) noexcept {
 
 WaitingLine line_of(const Client& client, const std::string& name, const void* threads) noexcept {
   try {
-    return make_line(*ClientCore::of(client)->operations(), "the owner of mutex [" + name + "]",
-                     threads);
+    return make_line(*ClientCore::of(client)->operations(),
+                     "a handler that awaits the owner of mutex [" + name + "]", threads);
   } catch (...) {  // out of memory, or the client cannot be used
     return nullptr;
   }

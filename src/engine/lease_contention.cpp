@@ -343,7 +343,7 @@ void LeaseContention::watch(Actions::Watching watching) {
 }
 
 void LeaseContention::send(const Request& request) {
-  AnswerHandler handler = [self = shared_from_this(), request](LeaseAnswer answer) {
+  const auto handler = [self = shared_from_this(), request](LeaseAnswer answer) {
     self->post(Answered{.request = request, .answer = std::move(answer)});
   };
   if (request.kind == Request::Kind::release && leave_to_successor(request)) {

@@ -127,8 +127,9 @@ void LockOperations::bar(const std::string& mutex, const std::string& contender_
 
 bool LockOperations::is_barred(const LockRequest& request) const {
   const std::lock_guard lock{mutex_};
-  return std::find(barred_.begin(), barred_.end(),
-                   std::pair{request.mutex, request.contender_id}) != barred_.end();
+  return std::any_of(barred_.begin(), barred_.end(), [&](const auto& pair) {
+    return pair.first == request.mutex && pair.second == request.contender_id;
+  });
 }
 
 void LockOperations::enter(const std::shared_ptr<LockOperation>& operation) {

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <mutex>
+#include <optional>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -53,15 +54,20 @@ class Mailbox {
   template <class Handler>
   bool run(std::unique_lock<std::mutex>& lock, Event event, Handler& handler) {
     ++posted_;
-    events_.push_back(std::move(event));
-    if (runner_ != std::thread::id{}) return false;
+    if (runner_ != std::thread::id{}) {
+      events_.push_back(std::move(event));
+      return false;
+    }
     runner_ = std::this_thread::get_id();
-    while (!events_.empty()) {
+    std::optional<Event> first{std::move(event)};  // mostly the only one: it needs no queue
+    while (first || !events_.empty()) {
       std::vector<Event> batch = std::exchange(events_, {});
       lock.unlock();
+      if (first) handler.handle(*first);
       for (const Event& next : batch) handler.handle(next);
-      const std::size_t done = batch.size();
+      const std::size_t done = batch.size() + (first ? 1 : 0);
       batch.clear();  // without the lock: an event may be the last to hold what posts at its end
+      first.reset();
       lock.lock();
       if (events_.empty()) {
         lock.unlock();

@@ -1,8 +1,17 @@
 #include "engine/succession.hpp"
 
+#include <utility>
+
 #include "engine/lease_contention.hpp"
 
 namespace simba::engine {
+
+Succession::Succession(std::weak_ptr<Successions> all, std::string mutex, std::string contender_id)
+    : all_{std::move(all)}, mutex_name_{std::move(mutex)}, contender_id_{std::move(contender_id)} {}
+
+Succession::~Succession() {
+  if (const auto all = all_.lock()) all->forget(*this);
+}
 
 void Succession::begin(std::weak_ptr<LeaseContention> newest) {
   const std::lock_guard lock{mutex_};
@@ -29,23 +38,21 @@ std::shared_ptr<LeaseContention> Succession::successor_of(const LeaseContention&
 
 std::shared_ptr<Succession> Successions::of(const std::string& mutex,
                                             const std::string& contender_id) {
-  const Name name{mutex, contender_id};
-  const auto end = [weak = weak_from_this(), name](const Succession* succession) {
-    std::default_delete<const Succession>{}(succession);
-    if (const auto all = weak.lock()) all->forget(name);
-  };
   // Made and ended with no lock held: its end takes the lock.
-  std::shared_ptr<Succession> made{new Succession, end};
+  const auto made = std::make_shared<Succession>(weak_from_this(), mutex, contender_id);
   const std::lock_guard lock{mutex_};
-  std::weak_ptr<Succession>& place = all_[name];
-  if (auto known = place.lock()) return known;
-  place = made;
+  const auto found = all_.find(name_of(*made));
+  if (found != all_.end()) {
+    if (auto known = found->second.lock()) return known;
+    all_.erase(found);  // its succession is about to end, and with it the name
+  }
+  all_.emplace(name_of(*made), made);
   return made;
 }
 
-void Successions::forget(const Name& name) {
+void Successions::forget(const Succession& succession) {
   const std::lock_guard lock{mutex_};
-  const auto found = all_.find(name);
+  const auto found = all_.find(name_of(succession));
   if (found != all_.end() && found->second.expired()) all_.erase(found);
 }
 

@@ -4,11 +4,13 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <string_view>
 #include <utility>
 
 namespace simba::engine {
 
 class LeaseContention;
+class Successions;
 
 /// Those that contend for one mutex under one id, one after another. One that has been stopped may
 /// still give back what it got, and learns from the store which token that is. By then it may be
@@ -17,6 +19,11 @@ class LeaseContention;
 /// Threads: may be used from any thread at the same time.
 class Succession {
  public:
+  Succession(std::weak_ptr<Successions> all, std::string mutex, std::string contender_id);
+  ~Succession();
+  Succession(const Succession&) = delete;
+  Succession& operator=(const Succession&) = delete;
+
   /// It asks from now on.
   void begin(std::weak_ptr<LeaseContention> newest);
 
@@ -29,6 +36,13 @@ class Succession {
   std::shared_ptr<LeaseContention> successor_of(const LeaseContention& asking);
 
  private:
+  friend class Successions;
+
+  // constant after construction
+  const std::weak_ptr<Successions> all_;
+  const std::string mutex_name_;
+  const std::string contender_id_;
+
   std::mutex mutex_;
   // guarded by mutex_
   std::weak_ptr<LeaseContention> newest_;
@@ -44,9 +58,15 @@ class Successions : public std::enable_shared_from_this<Successions> {
   std::shared_ptr<Succession> of(const std::string& mutex, const std::string& contender_id);
 
  private:
-  using Name = std::pair<std::string, std::string>;
+  friend class Succession;
 
-  void forget(const Name& name);
+  /// Of the succession that it leads to, whose destructor ends the entry.
+  using Name = std::pair<std::string_view, std::string_view>;
+
+  static Name name_of(const Succession& succession) noexcept {
+    return {succession.mutex_name_, succession.contender_id_};
+  }
+  void forget(const Succession& succession);
 
   std::mutex mutex_;
   // guarded by mutex_

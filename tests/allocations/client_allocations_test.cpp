@@ -26,10 +26,12 @@
 
 namespace {
 
+std::atomic<std::size_t> allocations{0};
 std::atomic<std::ptrdiff_t> bytes{0};
 
 void* counted(void* memory) {
   if (memory == nullptr) throw std::bad_alloc{};
+  ++allocations;
   bytes += static_cast<std::ptrdiff_t>(::malloc_usable_size(memory));
   return memory;
 }
@@ -97,6 +99,28 @@ TEST_F(ClientAllocations, TenThousandWaitsOfOneThreadNeedTenThreadsAndFourKibiby
   held.clear();
   context_.run();
   EXPECT_EQ(granted, waits);
+}
+
+TEST_F(ClientAllocations, AnUncontendedLockAndUnlockAllocateSixtyTimesAtMost) {
+  constexpr std::size_t pairs = 1'000;
+  const Client client = make_client();
+  const auto lock_and_unlock = [&] {
+    bool done = false;
+    async_lock(client, "order", {}, asio::bind_executor(context_, [&](asio::error_code, Lock lock) {
+                 async_unlock(
+                     std::move(lock),
+                     asio::bind_executor(context_, [&](asio::error_code code) { done = !code; }));
+               }));
+    context_.restart();
+    context_.run();
+    return done;
+  };
+  for (std::size_t i = 0; i < pairs; ++i) ASSERT_TRUE(lock_and_unlock());
+  const std::size_t before = allocations;
+  for (std::size_t i = 0; i < pairs; ++i) ASSERT_TRUE(lock_and_unlock());
+  const std::size_t each = (allocations - before) / pairs;
+  RecordProperty("allocations_of_a_pair", std::to_string(each));
+  EXPECT_LE(each, 60U);
 }
 
 }  // namespace
