@@ -39,7 +39,7 @@ std::shared_ptr<LeaseContention> Succession::successor_of(const LeaseContention&
 std::shared_ptr<Succession> Successions::of(const std::string& mutex,
                                             const std::string& contender_id) {
   // Made and ended with no lock held: its end takes the lock.
-  const auto made = std::make_shared<Succession>(weak_from_this(), mutex, contender_id);
+  auto made = std::make_shared<Succession>(weak_from_this(), mutex, contender_id);
   const std::lock_guard lock{mutex_};
   const auto found = all_.find(name_of(*made));
   if (found != all_.end()) {
