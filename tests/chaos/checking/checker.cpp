@@ -29,6 +29,10 @@ std::vector<Ownership> ownerships_of(const std::vector<Record>& records) {
   for (const auto& record : records) {
     std::map<std::uint64_t, Ownership> by_token;
     for (const auto& one : record.ownerships) {
+      if (one.jvm) {  // whole already; its number may come again after a gap
+        all.push_back(one);
+        continue;
+      }
       auto& merged = by_token.try_emplace(one.token, one).first->second;
       merged.begin = std::min(merged.begin, one.begin);
       merged.end = std::max(merged.end, one.end);

@@ -269,6 +269,18 @@ TEST(ChaosChecker, CountsAnOwnershipOfTheJvmLibraryUntilItIsGivenBack) {
   EXPECT_THAT(findings.beliefs, IsEmpty());
 }
 
+// It does not notice that its lease has run out, and the next one is no renewal.
+TEST(ChaosChecker, DoesNotCountTheTimeBetweenTwoLeasesThatTheJvmLibraryTakesForOne) {
+  const std::string late{"granted 1 10 30\nbelieves 1 45\ngranted 1 50 70\n"};
+  const auto between =
+      findings_of(evidence({record("j", late), record("a", "begins 7 32\nlasts 7 45\n")}));
+  EXPECT_THAT(between.overlaps, IsEmpty());
+  EXPECT_EQ(between.jvm_ownerships, 2U);
+  const auto after =
+      findings_of(evidence({record("j", late), record("a", "begins 7 32\nlasts 7 60\n")}));
+  EXPECT_THAT(after.overlaps, SizeIs(1));
+}
+
 TEST(ChaosChecker, ExcusesAContenderOfTheJvmLibraryAtAFailOverForAsLongAsItTakes) {
   const auto both = evidence({record("j", jvm_owns), record("a", "begins 7 12\nlasts 7 60\n")});
   EXPECT_TRUE(findings_of(both, {{12, 12}}, 5).overlaps.at(0).excused);

@@ -66,7 +66,8 @@ bool read_jvm_line(const std::string& word, std::uint64_t number, std::int64_t a
     if (!(rest >> until)) {
       return false;
     }
-    if (known == all.rend()) {
+    // After the end of its lease others may have owned it, whether it has noticed or not.
+    if (known == all.rend() || at > known->end) {
       all.push_back({record.who, record.lane, number, at, at, true, at});
       known = all.rbegin();
     }

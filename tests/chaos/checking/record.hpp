@@ -83,7 +83,9 @@ class RecordWriter {
 ///   granted <number> <begin> <end>   the server has granted or renewed this ownership: it is
 ///   surely
 ///                                    its from `begin`, when the answer was there, to `end`, when
-///                                    the lease is over that counts from before the request
+///                                    the lease is over that counts from before the request; one
+///                                    that begins after the end of the one before is another
+///                                    ownership, although the contender took it for a renewal
 ///   yields <number> <at>             it will give it back
 ///   believes <number> <at>           it considered itself the owner at that moment
 ///   locks <begin> <end>              a transaction of its was open for so long
