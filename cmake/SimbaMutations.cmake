@@ -22,8 +22,8 @@ list(REMOVE_DUPLICATES mutated_files)
 add_custom_command(OUTPUT ${mutant_sources}
   COMMAND "${CMAKE_COMMAND}" -D "MUTATIONS=${PROJECT_SOURCE_DIR}/tests/sim/mutations"
     -D "SOURCES=${PROJECT_SOURCE_DIR}" -D "OUTPUT=${mutants}"
-    -P "${PROJECT_SOURCE_DIR}/cmake/SimbaMutate.cmake"
-  DEPENDS ${mutations} ${mutated_files} "${PROJECT_SOURCE_DIR}/cmake/SimbaMutate.cmake"
+    -P "${PROJECT_SOURCE_DIR}/cmake/WriteMutants.cmake"
+  DEPENDS ${mutations} ${mutated_files} "${PROJECT_SOURCE_DIR}/cmake/WriteMutants.cmake"
   VERBATIM)
 add_custom_target(simba_mutants DEPENDS ${mutant_sources})
 # The linker takes the mistaken object and leaves the right one in its archive: it must be there

@@ -10,7 +10,7 @@
 
 namespace simba::cli {
 
-/// How a program is looked after.
+/// How a program of `elect` or `schedule` is looked after; `run` has a loop of its own.
 struct Supervision {
   std::function<LocalTime()> lease_end{};              ///< until when it may run; may grow
   std::chrono::milliseconds kill_after{};              ///< from the end of that to KILL

@@ -13,6 +13,8 @@ namespace simba::postgresql {
 namespace {
 
 using testing::AllOf;
+using testing::AnyOf;
+using testing::Eq;
 using testing::HasSubstr;
 using testing::Not;
 
@@ -37,8 +39,10 @@ TEST(PostgreSqlDatabase, RefusesOptionsThatContradictEachOther) {
                   options.host = hosts;
                   options.tls.mode = TlsMode::off;
                 }),
-                HasSubstr(hosts));
+                HasSubstr("the list of PostgreSQL hosts"));
   }
+  EXPECT_THAT(refusal([](auto& options) { options.host = "app:secret@db1"; }),
+              Not(AnyOf(HasSubstr("secret"), Eq("accepted"))));
   EXPECT_THAT(refusal([](auto& options) { options.port = 0; }),
               HasSubstr("port must be between 1 and 65535 (got 0)"));
   EXPECT_THAT(refusal([](auto& options) { options.tls.ca_file = "ca.crt"; }),

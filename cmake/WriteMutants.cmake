@@ -1,6 +1,6 @@
 # Writes copies of source files, each with a mistake in it: <OUTPUT>/<name>.cpp for each
 # <MUTATIONS>/<name>.mutation. A copy that would be as before is left alone.
-# Usage: cmake -D MUTATIONS=<folder> -D SOURCES=<root> -D OUTPUT=<folder> -P SimbaMutate.cmake
+# Usage: cmake -D MUTATIONS=<folder> -D SOURCES=<root> -D OUTPUT=<folder> -P WriteMutants.cmake
 #
 # A mutation is a text file: a sentence that says what is wrong, "file: <path from the root>",
 # "found by: <rule>[, <rule>]", then "---- instead of" and "---- comes", each followed by lines of
