@@ -28,16 +28,16 @@ ClusterRouter::ClusterRouter(std::vector<Endpoint> seeds, MakeNode make_node,
       on_changed_{std::move(on_changed)} {}
 
 std::shared_ptr<Node> ClusterRouter::node_for(std::uint16_t slot) {
-  Lock lock{mutex_};
-  const Endpoint endpoint = map_.find(slot).value_or(seeds_[seed_]);
-  return node(std::move(lock), endpoint);
+  Endpoint endpoint;
+  {
+    const std::lock_guard lock{mutex_};
+    endpoint = map_.find(slot).value_or(seeds_[seed_]);
+  }
+  return node_at(endpoint);
 }
 
 std::shared_ptr<Node> ClusterRouter::node_at(const Endpoint& endpoint) {
-  return node(Lock{mutex_}, endpoint);
-}
-
-std::shared_ptr<Node> ClusterRouter::node(Lock lock, const Endpoint& endpoint) {
+  std::unique_lock lock{mutex_};
   Known& known = nodes_[endpoint];
   known.used = ++uses_;
   if (known.node) return known.node;
@@ -137,15 +137,15 @@ void ClusterRouter::ask(std::vector<Endpoint> candidates) {
   }
   const Endpoint next = std::move(candidates.back());
   candidates.pop_back();
-  Lock lock{mutex_};
-  asked_ = next;
-  node(std::move(lock), next)
-      ->commands()
-      .send(
-          command({"CLUSTER", "SLOTS"}), 1,
-          [weak = weak_from_this(), next, others = std::move(candidates)](const Replies& replies) {
-            if (const auto self = weak.lock()) self->answered(next, others, replies);
-          });
+  {
+    const std::lock_guard lock{mutex_};
+    asked_ = next;
+  }
+  node_at(next)->commands().send(
+      command({"CLUSTER", "SLOTS"}), 1,
+      [weak = weak_from_this(), next, others = std::move(candidates)](const Replies& replies) {
+        if (const auto self = weak.lock()) self->answered(next, others, replies);
+      });
 }
 
 void ClusterRouter::answered(const Endpoint& asked, std::vector<Endpoint> others,

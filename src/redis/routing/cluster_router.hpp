@@ -35,13 +35,11 @@ class ClusterRouter final : public Router, public std::enable_shared_from_this<C
   void close() override;
 
  private:
-  using Lock = std::unique_lock<std::mutex>;
   struct Known {
     std::shared_ptr<Node> node{};
     std::uint64_t used = 0;  // greater than of those that were used before
   };
 
-  std::shared_ptr<Node> node(Lock lock, const Endpoint& endpoint);
   std::shared_ptr<Node> take_surplus();  // with mutex_ held
   void refresh(const std::optional<Endpoint>& ask_last = {});
   void ask(std::vector<Endpoint> candidates);

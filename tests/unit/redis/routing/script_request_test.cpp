@@ -316,6 +316,16 @@ TEST_F(RedisClusterRouter, CountsANodeThatWasAskedForTheMapInVainAsAsked) {
   EXPECT_THAT(asked_for_map(), ElementsAre(order[2]));
 }
 
+// Such as while they may not be connected to again, just after they have failed.
+TEST_F(RedisClusterRouter, GoesOnWhereNodesThatItKnowsRefuseARequestAtOnce) {
+  use_nodes({7000, 7001, 7002});
+  for (const std::uint16_t port : {7000, 7001, 7002}) {
+    context_->router->node_at({.port = port})->commands().close();
+  }
+  context_->router->failed(*context_->router->node_at({.port = 7000}));
+  EXPECT_NE(context_->router->node_for(slot()), nullptr);
+}
+
 TEST_F(RedisClusterRouter, LeavesNodesThatItsMapDoesNotKnowWhereTheyBecomeMany) {
   use_nodes({7000, 7001});
   ASSERT_THAT(asked_for_map(), SizeIs(1));
