@@ -32,7 +32,7 @@ std::string_view advice(ErrorKind kind) noexcept {
 
 std::string explain(const Error& error) {
   std::string text = error.what();
-  // After a semicolon a message says itself what to do, and better.
+  // What follows a semicolon already says what to do, and more precisely.
   const bool says_it =
       error.kind() == ErrorKind::permission && text.find("; ") != std::string::npos;
   if (const auto hint = advice(error.kind()); !hint.empty() && !says_it) {

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # Makes the Debian packages as docs/building.md says, installs them, uses them as a stranger would, removes them,
-# looks for what stays, and lets lintian judge them. It installs and removes on the system that it runs
-# on, as root, so it is for one that is thrown away: scripts/bare.sh trixie scripts/packages.sh
+# looks for what is left behind, and checks them with lintian. It changes the system that it runs on, as
+# root, so use one that is thrown away afterwards: scripts/bare.sh trixie scripts/packages.sh
 # Usage: scripts/packages.sh [shared]      (shared: with the shared libraries in a package of their own)
-# PACKAGES: a folder of the tree with packages that are made already.
+# PACKAGES: a folder of the tree with packages that were made earlier.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 die() { echo "packages: $*" >&2; exit 1; }
@@ -33,7 +33,7 @@ files() { find /etc /opt /usr /var/lib -xdev -not -path '/var/lib/dpkg/*' -not -
 files >/tmp/before
 apt-get install -qq -y --no-install-recommends "${packages[@]}" >/dev/null
 installed=$(dpkg-query -W -f '${Package} ${db:Status-Status}\n' '*simba*' | sed -n 's/ installed$//p' | sort | paste -sd ' ')
-[ "$installed" = "${expected[*]}" ] || die "installed are '$installed', not '${expected[*]}'"
+[ "$installed" = "${expected[*]}" ] || die "installed '$installed', expected '${expected[*]}'"
 echo "packages: ok: installed: $installed"
 
 work=$(mktemp -d)
@@ -61,9 +61,9 @@ rm -rf "$work"
 
 apt-get purge -qq -y "${expected[@]}" >/dev/null
 files >/tmp/after
-difference=$(diff /tmp/before /tmp/after) || die "after the removal not all is as before:
+difference=$(diff /tmp/before /tmp/after) || die "removal leaves a difference:
 $difference"
-echo "packages: ok: removed, nothing stays"
+echo "packages: ok: removed without a trace"
 
 # Accepted: the maintainer has no address outside of this host.
 lintian --allow-root --fail-on error,warning \

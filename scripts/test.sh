@@ -6,7 +6,7 @@
 # A test that fails and prints SAFETY-VIOLATION has seen a broken rule of safety (two owners, a token
 # that does not grow, a lost update, a callback after stop). It gets no second chance, nor does one
 # that prints the report of a sanitizer or dies by a signal: no lack of time explains these. They
-# are named at the end with their reason.
+# are named at the end, with the reason.
 # The last line is always "N passed, N failed"; skipped tests count as passed, as for ctest. What ctest
 # counts may be a suite; how many tests of GoogleTest were run altogether is said above it.
 set -uo pipefail
@@ -70,7 +70,7 @@ mapfile -t failed < <(
   sed -En '/^The following tests FAILED:/,$ s/^[[:space:]]+[0-9]+ - (.*) \([^()]*\)[^()]*$/\1/p' "$work/log"
 )
 
-# reasons <log>: of each that failed and gets no second chance why, and its name.
+# reasons <log>: for each that failed and gets no second chance, the reason and its name.
 reasons() {
   awk -v word="$safety" '
     /^ *[0-9]+\/[0-9]+ Test +#[0-9]+: / { sub(/^[^#]*#/, ""); number = $0 + 0 }

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Tries the units of examples/systemd under a real systemd: process 1 of a root with the Debian package in it, in
 # namespaces and a cgroup of its own. Needs root, as it mounts cgroups.
-# Usage: scripts/units.sh <simba_VERSION_ARCH.deb> [suite]      (default: bookworm; the suite of the package)
+# Usage: scripts/units.sh <simba_VERSION_ARCH.deb> [suite]      (the suite the package was built for; default: bookworm)
 # The root is made by mmdebstrap and removed afterwards. What the units did is printed at the end.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -72,10 +72,10 @@ await 'the address of a leader that was killed is removed' 1 'vip remove'
 await 'and another leads' 2 'vip add'
 systemctl stop leader
 await 'a leader that is stopped removes it' 2 'vip remove'
-is 'and ends in order' leader Result success
+is 'and exits normally' leader Result success
 systemctl stop app
 await 'TERM reaches the application' 1 'app got TERM'
-is 'and it ends in order' app Result success
+is 'and it exits normally' app Result success
 systemctl start app
 await 'it starts again' 3 'app --foreground'
 echo 78 >/code
@@ -115,7 +115,7 @@ timeout 300 bash -c 'echo $$ >"$0/cgroup.procs" && exec unshare --pid --fork --k
     exec chroot "$0" /usr/bin/env -i container=other PATH=/usr/sbin:/usr/bin:/sbin:/bin \
       /lib/systemd/systemd --system --unit=try.service --show-status=0 --log-level=err'\'' "$1"
 ' "$group" "$root" >"$work/log" 2>&1 || true
-[ -s "$root/result" ] || { cat "$work/log"; die "systemd has not run"; }
+[ -s "$root/result" ] || { cat "$work/log"; die "systemd did not run"; }
 echo "units: $(chroot "$root" /lib/systemd/systemd --version | head -n 1), $suite"
 cat "$root/result"
 ! grep -q FAILED "$root/result" || { cat "$root/said"; exit 1; }

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Compiles our sources, tests, examples and benchmarks for their warnings alone (-fsyntax-only), with each compiler
-# named, and prints a line for each: how many files, how many distinct warnings of our code. Fails where there is any, or
-# where something does not compile. Usage: scripts/warnings.sh <c++ compiler> ...      (default: c++)
+# named, and prints a line for each: how many files, how many distinct warnings about our code. Fails if there is any, or
+# if something does not compile. Usage: scripts/warnings.sh <c++ compiler> ...      (default: c++)
 # Example, for compilers that another Debian has:
 #   scripts/bare.sh sid bash -c 'scripts/setup.sh build && apt-get -qq install -y g++-16 clang-22 &&
 #     scripts/warnings.sh g++-16 clang++-22'

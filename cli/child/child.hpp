@@ -101,8 +101,8 @@ class Child {
   /// To the whole group.
   void signal(int number, Sender sender = Sender::anyone) noexcept;
 
-  /// TERM to the group now, KILL after `kill_after`, counted from the end of the lease where that
-  /// is over. Call `next()` every few milliseconds from then on: it notices when the guardian does
+  /// TERM to the group now, KILL after `kill_after`, counted from the end of the lease if that is
+  /// over. Call `next()` every few milliseconds from then on: it notices when the guardian does
   /// not do so.
   void end(std::chrono::milliseconds kill_after, Sender sender = Sender::anyone) noexcept;
 

@@ -16,7 +16,7 @@ struct Order {
   enum class Kind : std::int32_t {
     signal,  ///< send signal `value` to the group
     end,     ///< TERM to the group now, KILL after `value` ms unless all of it is gone. These
-             ///< count from the end of the lease where that is over
+             ///< count from the end of the lease if that is over
     begin,   ///< run a release hook; `value` is 1 where the mutex is lost already
   };
   Kind kind = Kind::signal;

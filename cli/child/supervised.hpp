@@ -13,7 +13,7 @@ namespace simba::cli {
 /// How a program of `elect` or `schedule` is looked after; `run` has a loop of its own.
 struct Supervision {
   std::function<LocalTime()> lease_end{};              ///< until when it may run; may grow
-  std::chrono::milliseconds kill_after{};              ///< from the end of that to KILL
+  std::chrono::milliseconds kill_after{};              ///< from `lease_end` to KILL
   std::stop_token stop{};                              ///< ends it
   LocalTime deadline = never;                          ///< ends it, too
   std::function<std::chrono::milliseconds()> grace{};  ///< from TERM to KILL at either of them

@@ -173,7 +173,7 @@ class ScheduleCommand final : public Command {
             ->add_option(
                 "--cron", cron_,
                 "When to start CMD, as in crontab(5): \"0 3 * * *\" is every day at 3:00. "
-                "Starts that pass while CMD still runs, or while nobody leads, are skipped")
+                "Starts that fall due while CMD still runs, or while nobody leads, are skipped")
             ->type_name("FIELDS")
             ->excludes(every);
     schedule
@@ -181,7 +181,8 @@ class ScheduleCommand final : public Command {
         ->type_name("ZONE")
         ->needs(cron);
     schedule
-        ->add_flag("--dry-run", dry_run_, "Print the next ten starts by --cron, and run nothing")
+        ->add_flag("--dry-run", dry_run_,
+                   "Print the next ten start times of --cron, and run nothing")
         ->needs(cron);
     schedule
         ->add_option("--drain", drain_,

@@ -60,7 +60,7 @@ _simba() {
       return
       ;;
     -m | --mutex)
-      # Not compgen -W, which expands what the names of a store may contain, such as "$(...)".
+      # Not compgen -W: it would expand what a name in the store may contain, such as "$(...)".
       local name quoted
       while IFS= read -r name; do
         printf -v quoted %q "$name"

@@ -28,7 +28,7 @@ detail::WaitingLine make_line(const engine::LockOperations& all, std::string who
                                               "its executor is busy or has stopped");
 }
 
-/// In one piece, as each lock needs it.
+/// Formatted in one go, since every lock needs it.
 std::string named(std::string_view who, const engine::LockOperation& operation) {
   return fmt::format("{} mutex [{}], contender [{}]", who, operation.mutex(),
                      operation.contender_id());

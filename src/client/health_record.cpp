@@ -19,8 +19,8 @@ void HealthRecord::note(const ContentionEvent& event, LocalTime now) noexcept {
 
 Health HealthRecord::health(const MutexContendService& service) const noexcept {
   if (out_) return Health::out;
-  // Of an owner past its ttl no renewal has succeeded, though a callback may keep it from hearing
-  // so.
+  // No renewal of an owner past its ttl has succeeded, though a callback may keep it from hearing
+  // of that.
   const bool owns = service.is_owner();
   if (service.is_in_ttl()) return Health::well;
   if (owns) return Health::troubled;

@@ -51,12 +51,12 @@ inline void check_certificate(const TlsOptions& tls) {
           "tls.certificate_file and tls.key_file must be set together");
 }
 
-/// `ca_file`: the CAs that verify the server, if any are named. Of the system's CAs everybody can
-/// have a certificate for a host of their own, which would do where the host is not checked.
+/// `ca_file`: the CAs that verify the server, if any are named. From the system's CAs everybody can
+/// get a certificate for a host of their own, which is enough where the host is not checked.
 inline void check_ca(TlsMode mode, std::string_view ca_file) {
   require(mode != TlsMode::verify_ca || !ca_file.empty(),
           "tls.mode verify_ca accepts a certificate for any host, so with the system's CAs anybody "
-          "could be the server; set tls.ca_file, or set tls.mode to verify");
+          "could pose as the server; set tls.ca_file, or set tls.mode to verify");
 }
 
 }  // namespace simba::detail

@@ -46,7 +46,8 @@ class HostParser {
       if (end == std::string_view::npos) refuse("missing ']' after an IPv6 address");
       result.host = text.substr(1, end - 1);
       rest = text.substr(end + 1);
-      if (!rest.empty() && rest.front() != ':') refuse("an address may be followed by a port only");
+      if (!rest.empty() && rest.front() != ':')
+        refuse("only a port may follow an address in brackets");
     } else {
       const std::size_t colon = std::min(text.find(':'), text.size());
       if (text.find(':', std::min(colon + 1, text.size())) != std::string_view::npos) {

@@ -20,15 +20,16 @@ class ListingBudget {
   /// `place` names the store in the error.
   explicit ListingBudget(std::string place) : place_{std::move(place)} {}
 
-  /// Throws Error if it is too much, with what was spent before.
+  /// Throws Error if this, with what was spent before, is too much.
   void spend(std::string_view text) {
-    constexpr std::size_t for_an_empty_one = 200;  // what keeps it
+    constexpr std::size_t for_an_empty_one = 200;  // the overhead of each
     spent_ += text.size() + for_an_empty_one;
     if (spent_ <= most) return;
-    throw Error{ErrorKind::unsupported,
-                fmt::format("{} has too many mutexes to list, or too long names and owners (limit: "
-                            "{} MiB); name one with -m",
-                            place_, most / (1024UL * 1024))};
+    throw Error{
+        ErrorKind::unsupported,
+        fmt::format("{} has too many mutexes to list, or their names and owners are too long "
+                    "(limit: {} MiB); name one mutex with -m",
+                    place_, most / (1024UL * 1024))};
   }
 
  private:

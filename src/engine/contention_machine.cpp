@@ -687,15 +687,15 @@ void ContentionMachine::change_noticed(const Notice& notice, LocalTime now, Acti
       record != nullptr && !record->owner_id.empty() && record->transition_left.count() > 0;
   if (held && names_us(*record) && lease_held_) return;
   if (held && !names_us(*record) && phase_ == Phase::contending) {
-    // Good to show. When to ask again stays as it is.
+    // Worth showing. When to ask again stays as it is.
     actions.observed = view_of(*record, record->counted_from.value_or(now));
     return;
   }
   hint(now);
 }
 
-// Before the new lease is over an attempt would be in vain. Not longer than a lease of ours,
-// whatever the clock says by which the notice was made, and not on a word that may be older than
+// An attempt before the end of the new lease would be pointless. It is put off by a lease of ours
+// at most, whatever the clock behind the notice says; not at all by a notice that may be older than
 // what we know, nor while it is in doubt whether we can ask at all.
 void ContentionMachine::put_off_attempt(const Notice& notice, LocalTime now) {
   if (phase_ != Phase::contending || in_flight_ || failures_ > 0) return;

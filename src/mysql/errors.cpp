@@ -267,8 +267,8 @@ Error view_in_place_of_table(const Settings& settings) {
   return Error{
       ErrorKind::permission,
       fmt::format(
-          "MySQL at {}: simba_mutex in database {} is a view, which could run functions of "
-          "another user with the privileges of this one; drop the view, then run simba init",
+          "MySQL at {}: simba_mutex in database {} is a view, which could run another "
+          "user's functions with the privileges of this user; drop the view, then run simba init",
           settings.place, settings.options.database)};
 }
 

@@ -181,12 +181,13 @@ Error table_of_stranger(std::string_view database_name, std::string_view table,
                         std::string_view owner, std::string_view user) {
   return Error{
       ErrorKind::permission,
-      fmt::format("{0}: table {1} belongs to role \"{2}\" and has triggers, rules, constraints, "
-                  "statistics or expressions, or partitions, that could run code of that role with "
-                  "the privileges of user \"{3}\"; if you trust that role, let a superuser run "
-                  "ALTER TABLE {1} OWNER TO the owner of the database; if not, drop the table and "
-                  "run the statements in {4} as a user that you trust",
-                  database_name, one_line(table), one_line(owner), user, schema_file)};
+      fmt::format(
+          "{0}: table {1} belongs to role \"{2}\" and has triggers, rules, constraints, "
+          "statistics, expressions or partitions that could run code of that role with "
+          "the privileges of user \"{3}\"; if you trust that role, run ALTER TABLE {1} OWNER "
+          "TO <owner of the database> as a superuser; if not, drop the table and run the "
+          "statements in {4} as a user that you trust",
+          database_name, one_line(table), one_line(owner), user, schema_file)};
 }
 
 Error table_hides_another(std::string_view database_name, std::string_view table,

@@ -66,8 +66,8 @@ const char* ssl_mode(TlsMode mode) noexcept {
   return "verify-full";
 }
 
-/// For `verify` the CAs that the system trusts, where the options and the environment name none.
-/// libpq 15 has no name for them.
+/// For `verify` the CAs that the system trusts, if neither the options nor the environment name
+/// any: libpq 15 has no setting that means these.
 std::string ca_file(const TlsOptions& tls, const LibpqDefaults& defaults) {
   const bool verified = tls.mode == TlsMode::verify_ca || tls.mode == TlsMode::verify;
   if (!tls.ca_file.empty() || !verified) return tls.ca_file;
@@ -119,8 +119,8 @@ void check_environment(const PostgreSqlOptions& options, const LibpqDefaults& de
 
 std::vector<ServerAddress> addresses_of(const PostgreSqlOptions& options) {
   std::vector<ServerAddress> addresses;
-  for (detail::HostPort& host : detail::parse_hosts(
-           options.host, "the list of PostgreSQL hosts", detail::BareIpv6::accepted)) {
+  for (detail::HostPort& host : detail::parse_hosts(options.host, "the list of PostgreSQL hosts",
+                                                    detail::BareIpv6::accepted)) {
     addresses.push_back({.host = std::move(host.host), .port = host.port.value_or(options.port)});
   }
   return addresses;

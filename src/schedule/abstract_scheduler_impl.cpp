@@ -29,7 +29,7 @@ LocalTime next_run(const ScheduleConfig& config, LocalTime first, LocalTime now)
 
 namespace {
 
-/// How late a schedule notices that the wall clock was set.
+/// How late, at most, a schedule notices that the wall clock was set.
 constexpr std::chrono::nanoseconds longest_sleep = std::chrono::seconds{30};
 
 bool has_hooks(const SchedulerOptions& options) { return options.on_state || options.on_event; }
@@ -146,9 +146,9 @@ bool AbstractScheduler::Impl::in_signal_while_stopping() const noexcept {
   return phase_ == Phase::stopping;
 }
 
-/// True: the caller is to stop the service now, even if we are idle: a hook that has stopped us may
-/// still be running, and whoever is not in it waits for that. False: it is stopped, or will be when
-/// what calls us has returned.
+/// True: the caller must stop the service now, even if we are idle: a hook that has stopped us may
+/// still be running, and a caller outside it has to wait for it. False: the service is stopped, or
+/// will be once the hook or the work that called us has returned.
 bool AbstractScheduler::Impl::claim_stop() noexcept {
   if (in_forked_child()) return false;
   Lock lock{mutex_};
@@ -305,8 +305,8 @@ void AbstractScheduler::Impl::arm_next(std::uint64_t term) {
   arm(detail::next_run(config_, first_, runtime_->clock->now()));
 }
 
-/// The wall clock may be set meanwhile, of which no timer hears: so it is looked at now and then. A
-/// clock that was set back repeats nothing.
+/// The wall clock may be set meanwhile, and no timer hears of that, so it is looked at now and
+/// then. Nothing is repeated if it was set back.
 void AbstractScheduler::Impl::arm_for_slot() {
   const auto wall = runtime_->clock->wall_now();
   const auto next =

@@ -54,7 +54,7 @@ constexpr std::array<FieldKind, 5> kinds{{{"minute", 0, 59},
                                           {"month", 1, 12, {month_names, 1}},
                                           {"day of week", 0, 7, {day_names, 0}}}};
 
-/// The Gregorian calendar repeats after that: what does not occur in it never does.
+/// The Gregorian calendar repeats after this time: what does not occur within it never does.
 constexpr auto calendar_cycle = days{146097};
 
 std::string lower(std::string_view text) {
@@ -159,7 +159,7 @@ class FieldReader {
     unsigned step = 1;
     if (slash != std::string::npos) {
       const auto given = detail::parse_number<unsigned>(std::string_view{item}.substr(slash + 1));
-      if (!given || *given < 1) refuse(item, "the step after / must be a number from 1");
+      if (!given || *given < 1) refuse(item, "the step after / must be a positive number");
       step = std::min(*given, kind_.most + 1);
     }
     for (unsigned v = first; v <= last; v += step) field.values.set(v);
@@ -218,13 +218,14 @@ struct Cron::Rules {
       throw InvalidArgumentError{fmt::format(
           "a cron expression has 5 fields: minute, hour, day of month, month and day of week "
           "(got {} in \"{}\"){}",
-          words.size(), detail::excerpt(text), words.size() == 6 ? "; it has no seconds" : "")};
+          words.size(), detail::excerpt(text),
+          words.size() == 6 ? "; it has no seconds field" : "")};
     }
     for (std::size_t i = 0; i < kinds.size(); ++i)
       fields[i] = FieldReader{kinds[i], words[i]}.read();
     if (!next_at(WallTime{0s})) {
       throw InvalidArgumentError{
-          fmt::format("\"{}\" never occurs: no such day is in any year", detail::excerpt(text))};
+          fmt::format("\"{}\" never occurs: no year has such a day", detail::excerpt(text))};
     }
   }
 
@@ -254,7 +255,7 @@ struct Cron::Rules {
            (nth[0] && is_last(date, days{7}));
   }
 
-  /// No such day is left in the month: the same day `later` is in the next one.
+  /// Whether the month has no further such day: `later` is already in the next month.
   static bool is_last(const year_month_day& date, days later) {
     return year_month_day{sys_days{date} + later}.month() != date.month();
   }
@@ -308,7 +309,7 @@ std::optional<Cron::Time> Cron::next(Time time) const {
   time = std::max(time, earliest);
   const Rules& rules = *rules_;
   if (!rules.follows_elapsed_time()) {
-    // The wall clock's times, in order, are never mapped to an earlier instant than the one before.
+    // In order, the times of the wall clock never map to an earlier instant than the one before.
     for (auto wall = rules.next_at(rules.zone.wall_time(time)); wall;
          wall = rules.next_at(WallTime{wall->since_epoch + 1min})) {
       if (const Time found = rules.zone.first_instant(*wall); found > time) return found;

@@ -13,12 +13,12 @@ namespace simba {
 void ScheduleConfig::check() const {
   using std::chrono::nanoseconds;
   if ((strategy == Strategy::wall_clock) != cron.has_value()) {
-    throw InvalidArgumentError{cron ? "only the strategy wall_clock has a cron expression"
+    throw InvalidArgumentError{cron ? "only the strategy wall_clock takes a cron expression"
                                     : "the strategy wall_clock needs a cron expression"};
   }
   if (cron) {
     if (initial_delay != nanoseconds::zero() || period != nanoseconds::zero()) {
-      throw InvalidArgumentError{"the strategy wall_clock has neither initial_delay nor period"};
+      throw InvalidArgumentError{"the strategy wall_clock takes neither initial_delay nor period"};
     }
     return;
   }

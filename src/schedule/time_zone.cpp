@@ -91,7 +91,7 @@ TimeZone::TimeZone(std::string_view name) {
   if (is_utc(name)) return;
   throw InvalidArgumentError{
       fmt::format("time zone \"{}\" is not available: this Simba was built without a time zone "
-                  "library; use UTC, or build it with libhowardhinnant-date-dev installed",
+                  "library; use UTC, or rebuild it with libhowardhinnant-date-dev installed",
                   excerpt(name))};
 }
 

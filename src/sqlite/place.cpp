@@ -204,8 +204,8 @@ void Place::check_file(const std::filesystem::path& file, std::optional<int> mou
     refuse(
         ErrorKind::unsupported,
         fmt::format("file {} has {} hard links, and SQLite keeps different companion files under "
-                    "each name, so a mutex could have two owners; remove the other names, which "
-                    "find DIRECTORY -samefile {} lists, or replace each link by a copy",
+                    "each name, so a mutex could have two owners; remove the other names (find "
+                    "DIRECTORY -samefile {} lists them), or replace each of them with a copy",
                     text, facts.st_nlink, text));
   }
   if (mode_ != FileMode::group && !is_own_or_roots(facts.st_uid)) {

@@ -183,9 +183,9 @@ class Examination {
     const Reply list = console_.ask(server, {"ACL", "LIST"});
     if (!list.is(Reply::Type::array)) {
       add(Weight::note,
-          "this user cannot read the ACL, so other users who may use every channel, or read the "
-          "secrets of waiters with MONITOR, are not known; run simba doctor as an administrator, "
-          "or: ACL SETUSER <user> +acl|list");
+          "this user cannot read the ACL, so it is not known which other users may use every "
+          "channel, or read the secrets of waiters with MONITOR or SLOWLOG; run simba doctor as an "
+          "administrator, or: ACL SETUSER <user> +acl|list");
       return;
     }
     for (const Reply& line : list.elements) {
@@ -194,9 +194,9 @@ class Examination {
       if (other.uses_every_channel) add(Weight::warning, may_use_every_channel(other.name));
       if (other.only_reads_requests) {
         add(Weight::warning,
-            fmt::format("Redis user {0} has no rights to the keys of Simba but may read the "
-                        "secrets of those who wait in MONITOR or SLOWLOG, and if it can publish, "
-                        "forge grants; run: ACL SETUSER {0} -monitor -slowlog",
+            fmt::format("Redis user {0} has no rights to Simba's keys, but can read the secrets of "
+                        "waiters with MONITOR or SLOWLOG and, if it may also publish, forge "
+                        "grants; run: ACL SETUSER {0} -monitor -slowlog",
                         detail::excerpt(other.name)));
       }
     }

@@ -10,8 +10,8 @@
 namespace simba::redis {
 namespace {
 
-/// A slot that is being moved leads to a node that may not serve any yet, and the seeds need not be
-/// masters. A server that names more makes them up.
+/// A slot that is being moved leads to a node that may not serve any slot yet, and the seeds need
+/// not be masters. A server that names more than this is making them up.
 constexpr std::size_t most_strangers = 16;
 
 /// A cluster that changes redirects often; its map is not requested more often than this.
@@ -55,8 +55,8 @@ std::shared_ptr<Node> ClusterRouter::node_at(const Endpoint& endpoint) {
   return made;
 }
 
-/// Where there are too many nodes that are not in the map, the one that was used least recently and
-/// that nobody holds: neither a request nor a watch.
+/// If there are too many nodes that are not in the map, the least recently used of those that
+/// neither a request nor a watch holds.
 std::shared_ptr<Node> ClusterRouter::take_surplus() {
   const auto serving = map_.nodes();
   std::size_t strangers = 0;

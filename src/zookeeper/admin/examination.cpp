@@ -60,7 +60,7 @@ class Examination {
       add(Weight::note,
           fmt::format(
               "the version and tickTime of the servers were not checked, since the commands "
-              "for that are sent only without TLS; check that tickTime is at most {} ms",
+              "for that are sent without TLS only; make sure that tickTime is at most {} ms",
               assumed_tick_.count()));
       return;
     }

@@ -65,7 +65,7 @@ TEST(HostList, SaysWhatIsWrongAndWhereWithoutShowingWhatMayBeAPassword) {
       {"a:0", "port must be between 1 and 65535 (got 0)"},
       {"a:65536", "port must be between 1 and 65535 (got 65536)"},
       {"[::1", "missing ']'"},
-      {"[::1]hunter2", "an address may be followed by a port only"},
+      {"[::1]hunter2", "only a port may follow an address in brackets"},
   };
   for (const auto& [text, expected] : cases) {
     EXPECT_THAT(refusal_of(text, "connect_string"),

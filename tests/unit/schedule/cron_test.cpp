@@ -137,7 +137,7 @@ TEST(Cron, WhatRunsEveryHourOrEveryFewMinutesFollowsElapsedTime) {
               ElementsAre("2026-03-30 00:00"));
 }
 
-// Half an hour is the step of Lord Howe Island; Samoa left out 30 December 2011.
+// On Lord Howe Island clocks change by half an hour; Samoa skipped 30 December 2011.
 TEST(Cron, KnowsZonesWithUnusualSteps) {
   EXPECT_THAT(next(Cron{"15 2 * * *", "Australia/Lord_Howe"}, at(2026, 10, 3), 1),
               ElementsAre("2026-10-03 15:30"));
@@ -182,8 +182,8 @@ INSTANTIATE_TEST_SUITE_P(
         Refusal{"1, * * * *", "invalid minute \"1,\": a value is missing"},
         Refusal{"* 22-2 * * *", "the range runs backwards; write 22-23,0-2"},
         Refusal{"5/15 * * * *", "a step needs a range; write 5-59/15"},
-        Refusal{"*/0 * * * *", "the step after / must be a number from 1"},
-        Refusal{"*/x * * * *", "the step after / must be a number from 1"},
+        Refusal{"*/0 * * * *", "the step after / must be a positive number"},
+        Refusal{"*/x * * * *", "the step after / must be a positive number"},
         Refusal{"* * ? * *", "use * for \"any\""},
         Refusal{"* * * * fri#6", "the number after # must be between 1 and 5"},
         Refusal{"* L * * *", "invalid hour \"l\""}, Refusal{"0 0 30 2 *", "never occurs"},
