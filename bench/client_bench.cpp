@@ -1,7 +1,7 @@
-// Locks of a client on Redis from one thread of an io_context: 64 mutexes at once against bare
-// hiredis, which sends the same scripts with as many under way, and one after the other against the
-// blocking functions. The server runs on one core, this process, with all threads of Simba, on
-// another.
+// Locks of a client on Redis from one thread of an io_context: 64 mutexes at once, compared with
+// bare hiredis, which sends the same scripts with as many under way, and one after the other,
+// compared with the blocking functions. The server runs on one core, this process, with all threads
+// of Simba, on another.
 #include <chrono>
 #include <cstdio>
 #include <exception>
@@ -30,7 +30,7 @@ namespace {
 
 using SteadyClock = std::chrono::steady_clock;
 
-/// Says from the first question on for how long to go on.
+/// A fixed time, which begins with the first question.
 class Round {
  public:
   bool over() {
@@ -61,7 +61,7 @@ asio::awaitable<void> lock_and_unlock(Client client, std::string name, Round& ro
   }
 }
 
-/// Pairs a second by as many coroutines on one thread.
+/// Pairs per second by as many coroutines on one thread.
 double by_coroutines(const Client& client, int mutexes) {
   asio::io_context context;
   Round round;

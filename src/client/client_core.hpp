@@ -19,7 +19,7 @@ namespace simba::detail {
 
 Loss loss_of(LossReason reason) noexcept;
 
-/// What an option says, as stores count it.
+/// The ttl that an option asks for, in the unit of the stores.
 std::optional<std::chrono::milliseconds> ttl_of(const std::optional<Span>& option) noexcept;
 
 /// What the handles of a client share.

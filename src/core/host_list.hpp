@@ -15,8 +15,8 @@ struct HostPort {
   friend bool operator==(const HostPort&, const HostPort&) = default;
 };
 
-/// Whether an IPv6 address must be in brackets. It need not where ports have an option of their
-/// own: then `::1:5432` is an address without a port.
+/// Whether an IPv6 address may be without brackets. It may where ports have an option of their own:
+/// then `::1:5432` is an address without a port.
 enum class BareIpv6 { refused, accepted };
 
 /// Parses `h1,h2:6379,[::1]:6379`; what begins with `/` is the directory of a Unix socket, and has
@@ -25,7 +25,7 @@ enum class BareIpv6 { refused, accepted };
 std::vector<HostPort> parse_hosts(std::string_view text, std::string_view where = {},
                                   BareIpv6 bare_ipv6 = BareIpv6::refused);
 
-/// The same in words that `parse_hosts` reads; a host without a port gets this one.
+/// Text that `parse_hosts` reads as the same hosts; one without a port gets `default_port`.
 std::string hosts_text(const std::vector<HostPort>& hosts, std::uint16_t default_port);
 
 /// One to five digits: safe to quote in a message, unlike what may be a password.

@@ -172,7 +172,7 @@ class LockOperation final : public MutexContender,
   /// Whether `max_hold` has ended it.
   bool overdue() const noexcept { return overdue_.load(); }
 
-  /// With the attachment as long as it is not released, and with the plan of this lock.
+  /// With the plan of this lock and, until it is released, with the attachment.
   LeaseParts parts() const;
 
   bool in_forked_child() const noexcept { return fork_guard_.in_child(); }

@@ -60,7 +60,7 @@ class Successions : public std::enable_shared_from_this<Successions> {
  private:
   friend class Succession;
 
-  /// Of the succession that it leads to, whose destructor ends the entry.
+  /// Views into the succession that the entry leads to, whose destructor removes the entry.
   using Name = std::pair<std::string_view, std::string_view>;
 
   static Name name_of(const Succession& succession) noexcept {

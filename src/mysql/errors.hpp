@@ -41,7 +41,7 @@ Error to_error(const Settings& settings, const Refusal& refusal, Phase phase);
 /// The same where making the table was refused; `file` has the statements.
 Error creation_error(const Settings& settings, const Refusal& refusal, const std::string& file);
 
-/// A view runs functions of whoever made it, with the privileges of whoever uses it.
+/// A view can run functions of whoever made it with the privileges of whoever uses it.
 Error view_in_place_of_table(const Settings& settings);
 
 }  // namespace simba::mysql

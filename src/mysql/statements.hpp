@@ -33,7 +33,7 @@ std::string set_up(bool mariadb, bool repeatable_read, std::chrono::milliseconds
 /// the server does not have is left out, where a SELECT of it would fail.
 std::string_view identity() noexcept;
 
-/// A row where there is a view in place of the table.
+/// Yields a row if there is a view in place of the table.
 std::string_view look_for_view() noexcept;
 
 /// Fails where the table is missing or is not ours. No rows.

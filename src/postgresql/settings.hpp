@@ -35,15 +35,15 @@ class ConnectSettings {
   /// Whether a pooler may stand between: then a setting of the session must not be changed.
   bool pooled() const noexcept { return pooled_; }
 
-  /// With which host the next attempt begins; of the hosts taken in a circle.
+  /// The host that the next attempt begins with, counted round and round through the hosts.
   std::size_t first_host() const noexcept { return first_host_; }
 
-  /// Begins to connect, with that host first; null where memory is short. Throws Error where there
-  /// are no credentials to be had.
+  /// Begins to connect, to that host first; null if memory is short. Throws Error if there are no
+  /// credentials to be had.
   pg_conn* start(std::size_t first_host) const;
 
-  /// An attempt that began with that host took too long, and libpq does not leave a host that stays
-  /// silent: the next attempt begins with the one after it. However many attempts of that kind
+  /// An attempt that began with that host took too long, and libpq does not move on from a host
+  /// that stays silent: the next attempt begins with the one after it. However many such attempts
   /// fail, the host is passed over once.
   void pass_over(std::size_t first_host) const noexcept {
     first_host_.compare_exchange_strong(first_host, first_host + 1);

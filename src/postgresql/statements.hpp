@@ -199,7 +199,7 @@ inline constexpr const char* notice_our_end = "SET client_connection_check_inter
 
 /// The tables of that name in the search path, first those of the schemas that come first. Of each
 /// its owner, whether the owner is trusted with this user's privileges anyway (this user, a
-/// superuser, the owner of the database; not every role that this user is a member of, since
+/// superuser, the owner of the database; not a role that this user is merely a member of, since
 /// whoever has a role can make others its members), whether there is something on the table that
 /// could run code of the owner with them, its schema, quoted, and whether its owner is not trusted
 /// while that of another of these tables is. (Temporary tables do not count.) Foreign keys of this

@@ -31,8 +31,8 @@ namespace simba {
 /// The contender of a scheduler, and its clockwork. While it leads (a term), a timer is armed for
 /// the next run, or that run is queued, or it runs.
 ///
-/// Threads: every function may be called from any thread; the work, the hooks and the signals of
-/// users are called with no lock held.
+/// Threads: every function may be called from any thread; no lock is held while the work, the hooks
+/// and the signals of users are called.
 /// Lifetime: shared between the scheduler, its runs and its hooks, so that one that does not end in
 /// time, or that destroys the scheduler, finds everything in its place.
 class AbstractScheduler::Impl final : public AbstractMutexContender,

@@ -5,7 +5,7 @@
 
 namespace simba::detail {
 
-/// What a clock on the wall shows, as if it counted in UTC.
+/// What a wall clock shows, counted as if it were UTC.
 struct WallTime {
   std::chrono::seconds since_epoch;
 };
@@ -13,10 +13,10 @@ struct WallTime {
 /// A zone of the system's time zone database; UTC needs none. A value.
 class TimeZone {
  public:
-  /// Throws InvalidArgumentError if there is no such zone, and where the database is missing.
+  /// Throws InvalidArgumentError if there is no such zone, or if the database is missing.
   explicit TimeZone(std::string_view name);
 
-  /// A time in which the offset from UTC does not change.
+  /// A span of time in which the offset from UTC does not change.
   struct Period {
     std::chrono::sys_seconds end;
     std::chrono::seconds offset;

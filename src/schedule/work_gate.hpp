@@ -12,7 +12,7 @@
 namespace simba::detail {
 
 /// Keeps the callbacks of a contend service and the work of its scheduler apart, without a thread
-/// that waits: a callback that comes while the work runs is called when the work has left. So
+/// that waits: a callback that comes while the work runs is called once the work has left. So
 /// `on_released` comes after the work has ended, and the service, which gives the mutex back after
 /// `on_released`, keeps it until then.
 ///
@@ -25,7 +25,7 @@ class WorkGate final : public PromptExecutor, public std::enable_shared_from_thi
   explicit WorkGate(std::shared_ptr<Executor> executor,
                     std::unique_ptr<DelayMonitor::Line> line = nullptr);
 
-  /// Has `callback` called now, or after what is inside has left.
+  /// Has `callback` called now, or once what is inside has left.
   void execute(std::function<void()> callback) override;
 
   /// True inside a callback; not inside the work.
@@ -33,11 +33,11 @@ class WorkGate final : public PromptExecutor, public std::enable_shared_from_thi
 
   void run_kept() override;
 
-  /// Work goes in, unless other work is inside or a callback is, or waits: then `when_free` is
-  /// called, once, after that has left, and the answer is false.
+  /// Work goes in, unless other work is inside, or a callback is inside or waits: then the answer
+  /// is false, and `when_free` is called, once, after that has left.
   bool try_enter(std::function<void()> when_free);
 
-  /// Work goes out. Has those callbacks called that have come meanwhile.
+  /// Work goes out. Has the callbacks called that have come meanwhile.
   void leave();
 
  private:

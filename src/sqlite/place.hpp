@@ -32,8 +32,8 @@ class Place {
 
   /// Throws Error that names the reason and the cure: `unsupported` where two processes may see
   /// different files or locks (a file that is mounted by itself or has a second name), or where
-  /// this cannot be told (without /proc), `permission` where a stranger may interfere. What is
-  /// missing is fine.
+  /// this cannot be told (without /proc), `permission` where a stranger may interfere. What
+  /// does not exist yet is fine.
   void check() const;
 
   /// Makes the database file, empty, if it is missing; those beside it get its mode. Where that

@@ -25,7 +25,7 @@ namespace {
 using namespace std::chrono_literals;
 using std::chrono::milliseconds;
 
-/// Empty, and the test is skipped, if the factories of the store are none of the engine's.
+/// Empty, and the test is skipped, if the store's factories are not the engine's.
 std::optional<Client> client_of(std::shared_ptr<MutexServiceFactory> factory) {
   try {
     return Client{std::move(factory)};

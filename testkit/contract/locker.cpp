@@ -14,7 +14,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-/// What begins a message of another holder: one of two where `first` holds it, too.
+/// Begins a message about another holder: a broken rule of safety if `first` holds it, too.
 const char* if_held(const SimbaLocker& first) { return first.is_held() ? safety_violation : ""; }
 
 void acquire_with_a_timeout_throws_while_held_and_leaves_nothing(Contract& contract) {

@@ -47,7 +47,7 @@ class Losses {
     }};
   }
 
-  /// What begins a message of two at work.
+  /// Begins a message about two at work at once.
   const char* word() const { return count_ == 0 ? safety_violation : ""; }
 
  private:

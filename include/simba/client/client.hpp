@@ -25,7 +25,7 @@ class Configuration;
 }  // namespace config
 
 struct ClientOptions {
-  /// Runs all callbacks, the work of schedules, and the coroutines that await this client. Not
+  /// Runs all callbacks, the work of schedules, and the coroutines that await this client, but not
   /// stop callbacks on `lost()`, which come without delay on a thread of the runtime, nor
   /// `credentials`, which is called on a thread of the store. Empty: `Runtime::callbacks`, and
   /// `Runtime::workers` for the work of schedules.
@@ -47,9 +47,9 @@ struct ClientOptions {
 /// Lifetime: when the last handle is gone the client is closed, see `close()`.
 /// Errors: functions throw InvalidArgumentError for names and options that are out of bounds,
 /// IllegalStateError if the client is closed or belongs to the parent of a forked process, and
-/// Error if the store permanently rejects a request (wrong password, missing permission), does not
-/// support an option, or the client cannot be opened. That somebody else holds a lock is not an
-/// error.
+/// Error if the store permanently rejects a request (wrong password, missing permission) or does
+/// not support an option, or if the client cannot be opened. That somebody else holds a lock is not
+/// an error.
 class Client {
  public:
   /// `url` names the store, e.g. `redis://10.0.0.5`; docs/configuration.md lists all schemes.

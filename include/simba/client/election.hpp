@@ -59,7 +59,7 @@ struct ElectionOptions {
   /// The contender id; see also `id_with_endpoint`. Empty: a globally unique one.
   std::string id{};
 
-  /// The ttl of its leaderships, instead of that of the store's options; see `LockOptions::ttl`.
+  /// The ttl of the leaderships, instead of that of the store's options; see `LockOptions::ttl`.
   std::optional<Span> ttl{};
 };
 

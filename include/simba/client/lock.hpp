@@ -40,11 +40,12 @@ struct LockOptions {
   /// for this mutex. Empty: a globally unique one (`ContenderIdGenerator::unique()`).
   ContenderId id{};
 
-  /// Its ttl, instead of that of the store's options: how long others wait if this process crashes,
-  /// and how long it keeps the lock while the store cannot be reached, both without the transition,
-  /// which stays as configured. Rounded up to milliseconds. What the options derive from the ttl
-  /// follows this one, and InvalidArgumentError is thrown if they do not fit together. On a store
-  /// with sessions, as ZooKeeper, Error of kind `unsupported` is thrown.
+  /// The ttl of this lock, instead of that of the store's options: how long others wait if this
+  /// process crashes, and how long it keeps the lock while the store cannot be reached. The
+  /// transition, which stays as configured, is added to both. Rounded up to milliseconds. Options
+  /// that are derived from the ttl are derived from this one. InvalidArgumentError is thrown if it
+  /// does not fit the other options, and Error of kind `unsupported` on a store with sessions, such
+  /// as ZooKeeper.
   std::optional<Span> ttl{};
 
   friend bool operator==(const LockOptions&, const LockOptions&) = default;

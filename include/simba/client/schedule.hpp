@@ -32,8 +32,8 @@ class HealthRecord;
 
 /// A run at the times of a cron expression in a time zone, e.g. `cron("0 3 * * *",
 /// "Europe/Berlin")`; see `Cron`. The times are those of this host's clock. Those that pass while a
-/// run is still busy, or while nobody leads, are skipped; a clock that is set back repeats none of
-/// them on this host. Throws InvalidArgumentError as `Cron` does.
+/// run is still busy, or while nobody leads, are skipped; if this host's clock is set back, it
+/// repeats none of them. Throws InvalidArgumentError as `Cron` does.
 [[nodiscard]] ScheduleConfig cron(std::string_view expression, std::string_view zone = "UTC");
 
 /// What the work is told.

@@ -17,8 +17,8 @@ class Clock {
   /// The current time. Never goes back; keeps counting while the machine is suspended.
   virtual LocalTime now() const noexcept = 0;
 
-  /// What the clock on the wall shows: it can be set, forwards and backwards. Only for what follows
-  /// the time of day, never for a lease. By default the system's.
+  /// The wall clock, which can be set forwards and backwards. Only for what follows the time of
+  /// day, never for a lease. By default the system's.
   virtual std::chrono::system_clock::time_point wall_now() const noexcept {
     return std::chrono::system_clock::now();
   }

@@ -20,7 +20,7 @@ namespace simba {
 /// and counted (`Runtime::delays`).
 ///
 /// `stop()` waits for the last callbacks. If the executor starts none of them for a second, or
-/// until a shorter drain limit is over, because it is busy or has been stopped, the thread that
+/// before a shorter drain limit is over, because it is busy or has been stopped, the thread that
 /// calls `stop()`, `close()` or the destructor runs them. So an executor that confines callbacks to
 /// one thread must be quicker than that, or `stop()` must be called on that thread.
 class Executor {
@@ -31,8 +31,8 @@ class Executor {
   virtual void execute(std::function<void()> task) = 0;
 
   /// True if the calling thread is one on which this executor runs tasks. A call that waits for
-  /// tasks of this executor then runs them itself instead of deadlocking. It is asked with no lock
-  /// of Simba's held.
+  /// tasks of this executor then runs them itself instead of deadlocking. Called while Simba holds
+  /// no lock.
   virtual bool running_in_this_thread() const noexcept = 0;
 };
 

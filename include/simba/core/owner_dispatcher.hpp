@@ -67,7 +67,7 @@ class OwnerDispatcher : public std::enable_shared_from_this<OwnerDispatcher> {
   /// the queue itself, so it never waits for its own caller. On any other thread it does so if the
   /// executor has not started the queue for 100 ms, or for a second if it is an executor of the
   /// user, and at `deadline` at the latest: its threads may be blocked, or it may have been
-  /// stopped. What it runs itself it does not cut short at `deadline`.
+  /// stopped. What it runs itself is not cut short at `deadline`.
   bool quiesce(LocalTime deadline);
 
   /// The number of tasks that are queued and have not started.

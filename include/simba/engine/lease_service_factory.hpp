@@ -32,7 +32,7 @@ class LeaseServiceFactory final : public MutexServiceFactory {
   std::unique_ptr<MutexContendService> create_mutex_contend_service(
       MutexContender& contender, const ContendServiceOptions& options) override;
 
-  /// A service with a plan of its own, see `plan_with`.
+  /// A service with a plan of its own; see `plan_with`.
   std::unique_ptr<MutexContendService> create_mutex_contend_service(
       MutexContender& contender, const ContendServiceOptions& options,
       std::shared_ptr<const ContentionPlan> plan);

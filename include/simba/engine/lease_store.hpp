@@ -83,8 +83,8 @@ struct Notice {
     suspended,  ///< the session with the store is disconnected and may end: at risk; `record` may
                 ///< say how long its mutexes are still safe
     revoked,    ///< the session with the store has ended: its mutexes are lost
-    renewed,    ///< the owner is the same and has begun a new lease, `record`: before that is over
-                ///< nobody else needs to ask
+    renewed,    ///< the same owner has begun a new lease, `record`: nobody else needs to ask before
+                ///< that is over
   };
   Kind kind = Kind::changed;
   std::optional<LeaseRecord> record{};
@@ -96,7 +96,7 @@ using NoticeHandler = std::function<void(const Notice&)>;
 enum class OwnerWatch {
   ended,  ///< an owner needs no notifications
   kept,   ///< the store has sessions, and notifies owners when theirs is disconnected or ends; no
-          ///< contender has a ttl of its own
+          ///< contender can have a ttl of its own
 };
 
 /// A subscription, ended by destroying it; a notice in progress may still arrive.

@@ -15,11 +15,11 @@ struct SchedulerOptions {
   std::string contender_id{};            ///< empty: a globally unique one
   std::shared_ptr<Executor> executor{};  ///< runs the work; empty: `Runtime::workers`
 
-  /// Called before the scheduler itself acts on what its contender is told: every state of the
-  /// mutex, and every event. Never while the work runs, and one at a time, on the threads of
-  /// `Runtime::callbacks`, or on the thread that stops the scheduler if those have started none for
-  /// 100 ms. One that blocks holds up the work and the hand-over of its own scheduler and nothing
-  /// else. An exception is logged. They live as long as the work does.
+  /// Hooks. Called before the scheduler itself acts on what its contender is told: every state of
+  /// the mutex, and every event. They are called one at a time and never while the work runs, on
+  /// the threads of `Runtime::callbacks`, or on the thread that stops the scheduler if those have
+  /// started none for 100 ms. A hook that blocks holds up the work and the hand-over of its own
+  /// scheduler and nothing else. An exception is logged. They live as long as the work does.
   std::function<void(MutexContendService&, const MutexState&)> on_state{};
   std::function<void(MutexContendService&, const ContentionEvent&)> on_event{};
 };
@@ -73,10 +73,10 @@ class AbstractScheduler {
   const MutexContendService& contend_service() const noexcept;
 
  protected:
-  /// Those in the options.
+  /// What the hooks in the options may do.
   enum class Hooks {
     may_block,
-    are_prompt,  ///< and stop nothing: any thread may call them
+    are_prompt,  ///< they neither block nor stop anything: any thread may call them
   };
 
   /// Throws InvalidArgumentError if the store does not accept the names or the config is invalid.

@@ -19,10 +19,10 @@ namespace simba {
 /// `*`, a day that matches either of them counts. Instead of the fields: `@hourly`, `@daily` or
 /// `@midnight`, `@weekly`, `@monthly`, `@yearly` or `@annually`.
 ///
-/// Daylight saving, as in Vixie cron: a fixed time that the clocks skip counts once, right after
-/// the gap; one that occurs twice counts the first time only. Expressions whose minute or hour
-/// begins with `*` follow elapsed time instead: they have no times in the gap, and both of a
-/// repeated hour.
+/// Daylight saving is treated as in Vixie cron: a fixed time that the clocks skip counts once,
+/// right after the gap; one that occurs twice counts the first time only. Expressions whose minute
+/// or hour begins with `*` follow elapsed time instead: they have no times in the gap, and each of
+/// those in a repeated hour twice.
 ///
 /// A value: cheap to copy, safe to use from any thread.
 class Cron {

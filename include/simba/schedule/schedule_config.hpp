@@ -22,7 +22,7 @@ struct ScheduleConfig {
   Strategy strategy = Strategy::fixed_delay;
   std::chrono::nanoseconds initial_delay{0};  ///< counted from becoming leader
   std::chrono::nanoseconds period{0};
-  std::optional<Cron> cron{};  ///< for `wall_clock`, which has neither delay nor period
+  std::optional<Cron> cron{};  ///< for `wall_clock`, which takes neither delay nor period
 
   /// Both throw InvalidArgumentError if `initial_delay` is negative or `period` is not positive.
   static ScheduleConfig rate(std::chrono::nanoseconds initial_delay,
@@ -32,8 +32,9 @@ struct ScheduleConfig {
 
   static ScheduleConfig wall_clock(Cron cron);
 
-  /// Throws InvalidArgumentError if `initial_delay` is negative or `period` is not positive, or if
-  /// `cron` is there for another strategy than `wall_clock` or missing for that.
+  /// Throws InvalidArgumentError if `initial_delay` is negative or `period` is not positive; with
+  /// `wall_clock`, if `cron` is missing or either of the other two is not zero; with any other
+  /// strategy, if `cron` is set.
   void check() const;
 
   friend bool operator==(const ScheduleConfig&, const ScheduleConfig&) = default;

@@ -20,10 +20,11 @@ class ManualClock final : public Clock {
 
   LocalTime now() const noexcept override;
 
-  /// Midnight of 1 January 2026 in UTC at `default_start`. Advances with the clock, unless set.
+  /// Midnight UTC on 1 January 2026 at `default_start`. Advances with the clock; `set_wall` moves
+  /// it.
   std::chrono::system_clock::time_point wall_now() const noexcept override;
 
-  /// As an operator or NTP sets a wall clock. Timers and leases do not notice.
+  /// Sets the wall clock, as an operator or NTP would. Timers and leases do not notice.
   void set_wall(std::chrono::system_clock::time_point moment) noexcept;
 
   void advance(std::chrono::nanoseconds span);

@@ -9,7 +9,7 @@ namespace simba::detail {
 /// keeps it until it may run.
 class PromptExecutor : public Executor {
  public:
-  /// Runs on this thread what another one has not begun yet, if it may run now.
+  /// Runs on this thread what no other thread has begun yet, if it may run now.
   virtual void run_kept() {}
 };
 

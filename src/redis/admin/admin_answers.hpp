@@ -47,7 +47,7 @@ std::vector<Endpoint> replicas_in(const Reply& role);
 std::chrono::milliseconds ahead_of(StoreTime before, StoreTime clock, StoreTime after);
 
 struct AclUser {
-  std::string name{};                ///< empty: there is none who is enabled
+  std::string name{};                ///< empty: not an enabled user
   bool uses_every_channel = false;   ///< publishes or listens
   bool only_reads_requests = false;  ///< by MONITOR or SLOWLOG; has no rights to our keys
 };

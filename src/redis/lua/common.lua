@@ -184,9 +184,9 @@ local function score_of(since)
   return string.format('%.7f', math.floor(since / 1000000) - 0.5 + since % 1000000 * 4e-7)
 end
 
--- Who seems to have come later than now came before the server's clock was set back: just now, in the
--- same order, so that nobody who comes from now on is before them. Done before anyone joins the line,
--- so a step of the clock is mended once.
+-- Waiters whose time is later than now came before the server's clock was set back. Moves them to just
+-- before now, in the same order, so that nobody who comes from now on precedes them. Done before anyone
+-- joins the line, so each step of the clock is mended once.
 local function mend_line()
   local place, count = now, 1
   while true do

@@ -19,7 +19,7 @@ namespace simba::redis {
 
 /// Knows which node of a cluster serves which slot. It begins with the nodes it was told of, learns
 /// from their referrals, and asks for the whole map when something has changed. Of the nodes that
-/// are not in the map it keeps no more than 16, beside those that a request is at.
+/// are not in the map it keeps at most 16, besides those that a request is under way at.
 class ClusterRouter final : public Router, public std::enable_shared_from_this<ClusterRouter> {
  public:
   using MakeNode = std::function<std::shared_ptr<Node>(const Endpoint&)>;
@@ -37,7 +37,7 @@ class ClusterRouter final : public Router, public std::enable_shared_from_this<C
  private:
   struct Known {
     std::shared_ptr<Node> node{};
-    std::uint64_t used = 0;  // greater than of those that were used before
+    std::uint64_t used = 0;  // the larger, the more recent
   };
 
   std::shared_ptr<Node> take_surplus();  // with mutex_ held
@@ -61,7 +61,7 @@ class ClusterRouter final : public Router, public std::enable_shared_from_this<C
   std::size_t seed_ = 0;  // asked about slots that are not known
   bool refreshing_ = false;
   LocalTime refresh_after_ = LocalTime::min();
-  Endpoint asked_;  // for the map, last: the one after it in order comes next
+  Endpoint asked_;  // last asked for the map: the next in order is asked next
   bool closed_ = false;
   std::string told_;  // what was wrong with the map, logged already
 };

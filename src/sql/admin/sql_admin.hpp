@@ -33,8 +33,8 @@ class TableInspector {
   /// Whether the store finds all that it needs. Makes nothing.
   virtual bool has_table() = 0;
 
-  /// Hands over the names of all mutexes, in any order. The table is there. What `add` throws ends
-  /// it.
+  /// Hands over the names of all mutexes, in any order. The table exists. An exception from `add`
+  /// ends it.
   virtual void read_names(const std::function<void(std::string name)>& add) = 0;
 
   /// As `StoreAdmin::examine`.

@@ -169,7 +169,7 @@ TEST_F(PostgreSqlStrangers, ATableThatCouldRunCodeOfAnotherUserIsNotTouched) {
   }
 }
 
-// Until PostgreSQL 15 a user can grant membership in the own role to anybody.
+// Up to PostgreSQL 15 a user can grant membership in its own role to anybody.
 TEST_F(PostgreSqlStrangers, AUserThatMakesUsItsMemberIsNotTrustedForThat) {
   Console theirs{mallory};
   make_table(theirs, "");

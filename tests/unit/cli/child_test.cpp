@@ -19,7 +19,7 @@ namespace {
 using namespace std::chrono_literals;
 using support::eventually;
 
-/// A program that does not heed TERM, and has an hour from TERM to KILL.
+/// A program that ignores TERM, and has an hour from TERM to KILL.
 class ChildTest : public testing::Test {
  protected:
   ~ChildTest() override {
@@ -67,7 +67,7 @@ class ChildTest : public testing::Test {
 TEST_F(ChildTest, HasNoMoreTimeWhenItsGuardianNoticesTooLateThatTheLeaseIsOver) {
   ASSERT_TRUE(runs());
   child_.extend(support::now() - 2h);
-  child_.signal(SIGCONT);  // its guardian wakes up, as one does that was paused
+  child_.signal(SIGCONT);  // its guardian wakes up, as after a pause
   ASSERT_TRUE(ends()) << "the hour from TERM to KILL was over an hour ago";
   EXPECT_TRUE(ended_->killed);
   EXPECT_FALSE(ended_->overdue);

@@ -275,7 +275,7 @@ class Callers {
     changed_.notify_all();
   }
 
-  /// Waits until it has been called so many times.
+  /// Waits until it has been called that many times.
   void expect(const std::string& callback, int calls = 1) {
     std::unique_lock lock{mutex_};
     EXPECT_TRUE(changed_.wait_for(lock, 30s, [&] { return count_[callback] >= calls; }))

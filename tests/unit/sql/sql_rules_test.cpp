@@ -68,7 +68,7 @@ class RowInTrouble final : public engine::LeaseStore {
     return std::make_unique<Watching>(hub_, std::move(subscription));
   }
 
-  /// From now on nothing that this contender asks is carried out, and all else goes well.
+  /// From now on no request of this contender is carried out; everything else works.
   void crash(std::string contender_id) { crashed_ = std::move(contender_id); }
 
   const std::string& owner_id() const { return row_.owner_id; }
@@ -243,8 +243,8 @@ TEST(SqlRules, TheTestWouldSeeTwoOwnersIfALateRenewalShortenedALease) {
   EXPECT_TRUE(seen);
 }
 
-/// Four contend and learn of renewals by looks, until the owner crashes: how long the mutex then
-/// remains its.
+/// Four contend and learn of renewals by looks, until the owner crashes. For how long it keeps
+/// the mutex after that.
 std::chrono::nanoseconds take_over(std::uint64_t seed, Rules rules) {
   testkit::ManualRuntime runtime{seed};
   const auto store =
@@ -269,7 +269,7 @@ std::chrono::nanoseconds take_over(std::uint64_t seed, Rules rules) {
   return took;
 }
 
-/// What statements take at most, and how finely `take_over` sees the end.
+/// The longest that statements take, and how finely `take_over` sees the end.
 constexpr milliseconds unhurried{20};
 
 TEST(SqlRules, LateAndLostLooksNeverDelayTheTakeOverFromAnOwnerThatRenewed) {

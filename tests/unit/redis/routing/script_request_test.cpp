@@ -231,7 +231,7 @@ TEST_F(RedisScriptRequest, ANodeThatRefersElsewhereHasNoPasswordSentThereUnencry
   EXPECT_THROW(at(7002), std::logic_error);
 }
 
-/// A cluster whose nodes serve a part of the slots each, and tell of that if they are asked.
+/// A cluster whose nodes serve a part of the slots each, and say which if they are asked.
 class RedisClusterRouter : public RedisScriptRequest {
  protected:
   void use_nodes(const std::vector<std::uint16_t>& ports) {
@@ -248,8 +248,8 @@ class RedisClusterRouter : public RedisScriptRequest {
     use_cluster(std::move(seeds));
   }
 
-  /// Lets the map be asked for, since a slot is said to be at the last of the nodes. Which nodes
-  /// are asked, until one answers that is not `silent`.
+  /// Has the map asked for, by saying that a slot is at the last of the nodes. Which nodes are
+  /// asked, until one answers that is not `silent`.
   std::vector<std::uint16_t> asked_for_map(std::uint16_t silent = 0) {
     fake_.world.advance(1s);
     const auto last = map_.elements.back().elements.at(2).elements.at(1).integer;
