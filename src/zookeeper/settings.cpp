@@ -44,8 +44,7 @@ std::vector<Server> servers_in(std::string_view hosts) {
                   "connect_string must name at least one server, for example "
                   "zk1:2181,zk2:2181,zk3:2181/chroot");
   std::vector<Server> servers;
-  for (detail::HostPort& host :
-       detail::parse_hosts(hosts, "connect_string")) {
+  for (detail::HostPort& host : detail::parse_hosts(hosts, "connect_string")) {
     servers.push_back(
         {.host = std::move(host.host), .port = fmt::to_string(host.port.value_or(usual_port))});
   }

@@ -374,7 +374,8 @@ TEST_F(SchedulerHooksThreads, OneThatHasStoppedItsSchedulerIsWaitedForByEveryone
           scheduler->stop();
           stopped.count_down();
           const auto deadline = std::chrono::steady_clock::now() + 200ms;
-          while (!returned && std::chrono::steady_clock::now() < deadline) std::this_thread::yield();
+          while (!returned && std::chrono::steady_clock::now() < deadline)
+            std::this_thread::yield();
           waited = !returned;
         }));
     scheduler->start();

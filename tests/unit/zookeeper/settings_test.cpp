@@ -68,8 +68,7 @@ TEST(ZooKeeperSettings, WhatIsOutOfBoundsIsRefusedWithItsBound) {
               HasSubstr("must name at least one server"));
   EXPECT_THAT(refusal_of([](auto& o) { o.connect_string = "a:1,,b:1"; }), HasSubstr("empty host"));
   EXPECT_THAT(refusal_of([](auto& o) { o.connect_string = "a:1,"; }), HasSubstr("empty host"));
-  EXPECT_THAT(refusal_of([](auto& o) { o.connect_string = "a b:1"; }),
-              HasSubstr("connect_string"));
+  EXPECT_THAT(refusal_of([](auto& o) { o.connect_string = "a b:1"; }), HasSubstr("connect_string"));
   EXPECT_THAT(refusal_of([](auto& o) { o.connect_string = "a:1/x/"; }),
               HasSubstr("must not end with '/'"));
   EXPECT_THAT(refusal_of([](auto& o) { o.base_path = "simba"; }), HasSubstr("must begin with '/'"));
