@@ -17,7 +17,7 @@ using namespace std::chrono_literals;
 struct Driver::Active {
   const FaultKind* kind = nullptr;
   std::int64_t begin = 0;
-  const support::Server* before = nullptr;  // the server whose role may move
+  Place before{};
   Running running{};
   std::int64_t in_force = 0;  // from then on for certain
 };
@@ -75,15 +75,17 @@ std::chrono::milliseconds Driver::length_of(const FaultKind& kind) {
 }
 
 Driver::Active Driver::start(const FaultKind& kind) {
-  const auto* const before =
-      kind.may_move.empty() ? nullptr : &scene_.servers.with_role(kind.may_move);
+  const auto before = place_of_role(kind);
   const auto begin = raw_now();
   auto running = kind.begin(scene_, random_);
   return {&kind, begin, before, std::move(running), raw_now()};
 }
 
-bool Driver::has_moved(const FaultKind& kind, const support::Server* before) const {
-  return before != nullptr && &scene_.servers.with_role(kind.may_move) != before;
+Driver::Place Driver::place_of_role(const FaultKind& kind) const {
+  if (kind.may_move.empty()) {
+    return {};
+  }
+  return {&scene_.servers.with_role(kind.may_move), scene_.servers.moves()};
 }
 
 FaultSpan Driver::finish(Active active) const {
@@ -96,7 +98,7 @@ FaultSpan Driver::finish(Active active) const {
           .lane = active.running.lane,
           .begin = active.begin,
           .end = end,
-          .fails_over = has_moved(*active.kind, active.before),
+          .fails_over = place_of_role(*active.kind) != active.before,
           .holds_up_all = active.running.holds_up_all,
           .leaves_no_owner = active.kind->leaves_no_owner,
           .counts_from = active.kind->count_from == CountFrom::begin ? active.in_force : end,
@@ -119,7 +121,7 @@ void Driver::run(std::vector<FaultSpan>& faults) {
   while ((raw_now() < deadline || basics_left()) && !interrupted_.load()) {
     const auto& kind = draw();
     auto first = start(kind);
-    const auto* const before = first.before;
+    const auto before = first.before;
     sleep(length_of(kind));
     // A second one inside the first. Its time without an owner counts from the end of both.
     std::optional<FaultSpan> inner;
@@ -146,7 +148,7 @@ void Driver::run(std::vector<FaultSpan>& faults) {
     }
     await_owners(since);
     // Servers may have been about to when the fault ended.
-    faults[index].fails_over = faults[index].fails_over || has_moved(kind, before);
+    faults[index].fails_over = faults[index].fails_over || place_of_role(kind) != before;
     sleep(std::chrono::milliseconds{100 + random_() % 500});
   }
 }

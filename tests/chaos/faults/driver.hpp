@@ -45,8 +45,13 @@ class Driver {
   std::chrono::milliseconds length_of(const FaultKind& kind);
   Active start(const FaultKind& kind);
   FaultSpan finish(Active active) const;
-  /// Whether another server than `before` has the role that may move.
-  bool has_moved(const FaultKind& kind, const support::Server* before) const;
+  /// Where the role that may move is: null for a fault that moves none.
+  struct Place {
+    const support::Server* server = nullptr;
+    std::uint64_t moves = 0;  // until then: it may have moved away and back
+    friend bool operator==(const Place&, const Place&) = default;
+  };
+  Place place_of_role(const FaultKind& kind) const;
   void await_owners(std::int64_t since) const;
 
   const Scene scene_;

@@ -92,6 +92,8 @@ class Sentinels final : public Servers {
     return servers_.node(role == "master" ? master : 1 - master);
   }
 
+  std::uint64_t moves() override { return servers_.failovers(); }
+
   std::vector<support::FaultProxy*> ways_to(std::string_view role) override {
     const auto master = servers_.master();
     return {proxies_.at(role == "master" ? master : 1 - master).get()};

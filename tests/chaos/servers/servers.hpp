@@ -79,6 +79,10 @@ class Servers {
   /// Throws std::runtime_error where there is none.
   virtual support::Server& with_role(std::string_view role) = 0;
 
+  /// How often a role has moved to another server, where the group counts that: one that moves away
+  /// and back within a fault leaves no other trace.
+  virtual std::uint64_t moves() { return 0; }
+
   /// Waits until all play their parts again. Throws std::runtime_error where that does not happen.
   virtual void await_order() {}
 

@@ -220,10 +220,12 @@ TEST(RedisSentinelTestServers, FailOverAndTakeTheOldMasterBackAsAReplica) {
   Console{servers.node(0).location()}.ask({"SET", "k", "v"});
   Console{servers.node(0).location()}.ask({"WAIT", "1", "5000"});
 
+  EXPECT_EQ(servers.failovers(), 0U);
   servers.node(0).kill();
   EXPECT_TRUE(eventually([&] {
     return servers.master(0) == 1 && servers.master(2) == 1 && role(servers.node(1)) == "master";
   }));
+  EXPECT_EQ(servers.failovers(), 1U);
   EXPECT_EQ(Console{servers.node(1).location()}.value({"GET", "k"}), "v");
 
   servers.node(0).start();

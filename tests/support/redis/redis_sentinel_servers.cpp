@@ -90,10 +90,25 @@ std::uint16_t RedisSentinelServers::master_port(std::size_t sentinel) {
 }
 
 std::string RedisSentinelServers::flags_of_master(std::size_t sentinel) {
+  return fact_of_master(sentinel, "flags");
+}
+
+std::uint64_t RedisSentinelServers::failovers() {
+  std::uint64_t most = 0;
+  for (std::size_t i = 0; i < sentinels; ++i) {
+    try {
+      most = std::max<std::uint64_t>(most, std::stoull(fact_of_master(i, "config-epoch")));
+    } catch (const std::exception&) {  // it is down: the others know
+    }
+  }
+  return most;
+}
+
+std::string RedisSentinelServers::fact_of_master(std::size_t sentinel, const std::string& name) {
   const auto facts = RedisConsole{this->sentinel(sentinel).location()}
                          .ask({"SENTINEL", "MASTER", master_name})
                          .texts();
-  const auto found = std::find(facts.begin(), facts.end(), "flags");
+  const auto found = std::find(facts.begin(), facts.end(), name);
   return found == facts.end() || found + 1 == facts.end() ? "" : *(found + 1);
 }
 

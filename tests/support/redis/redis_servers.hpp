@@ -88,7 +88,11 @@ class RedisSentinelServers {
   /// What a sentinel thinks of it: "master", and more where it is down or a fail-over goes on.
   std::string flags_of_master(std::size_t sentinel);
 
+  /// How often a replica has become the master, as far as any of the sentinels knows.
+  std::uint64_t failovers();
+
  private:
+  std::string fact_of_master(std::size_t sentinel, const std::string& name);
   bool is_ready();
 
   std::vector<std::unique_ptr<Server>> nodes_;
