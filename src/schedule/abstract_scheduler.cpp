@@ -11,7 +11,7 @@ AbstractScheduler::AbstractScheduler(std::shared_ptr<Impl> impl) : impl_{std::mo
 AbstractScheduler::AbstractScheduler(std::string mutex, MutexContendServiceFactory& factory,
                                      ScheduleConfig config, SchedulerOptions options)
     : AbstractScheduler{Impl::make(
-          std::move(mutex), factory, config,
+          std::move(mutex), factory, std::move(config),
           [this](std::stop_token stop) { work(std::move(stop)); }, std::move(options))} {}
 
 AbstractScheduler::~AbstractScheduler() {

@@ -60,7 +60,7 @@ std::shared_ptr<detail::WorkGate> make_gate(const Runtime& runtime, const std::s
 }  // namespace
 
 AbstractScheduler::Impl::Impl(std::string mutex, MutexContendServiceFactory& factory,
-                              const ScheduleConfig& config, Work work, SchedulerOptions options,
+                              ScheduleConfig config, Work work, SchedulerOptions options,
                               Hooks hooks)
     : AbstractMutexContender{std::move(mutex),
                              options.contender_id.empty()
@@ -68,7 +68,7 @@ AbstractScheduler::Impl::Impl(std::string mutex, MutexContendServiceFactory& fac
                                  : std::move(options.contender_id),
                              factory.runtime()->log},
       runtime_{factory.runtime()},
-      config_{config},
+      config_{std::move(config)},
       work_{std::move(work)},
       gate_{make_gate(*runtime_, this->mutex(), hooks == Hooks::may_block && has_hooks(options))},
       on_state_{std::move(options.on_state)},
@@ -79,11 +79,11 @@ AbstractScheduler::Impl::Impl(std::string mutex, MutexContendServiceFactory& fac
           *this, {.executor = gate_, .after_loss = AfterLoss::contend_again})} {}
 
 std::shared_ptr<AbstractScheduler::Impl> AbstractScheduler::Impl::make(
-    std::string mutex, MutexContendServiceFactory& factory, const ScheduleConfig& config, Work work,
+    std::string mutex, MutexContendServiceFactory& factory, ScheduleConfig config, Work work,
     SchedulerOptions options, Hooks hooks) {
   config.check();
   if (!work) throw InvalidArgumentError{"the work of scheduler [" + mutex + "] is empty"};
-  auto impl = std::make_shared<Impl>(std::move(mutex), factory, config, std::move(work),
+  auto impl = std::make_shared<Impl>(std::move(mutex), factory, std::move(config), std::move(work),
                                      std::move(options), hooks);
   impl->timer_ = impl->runtime_->timers->create([weak = std::weak_ptr{impl}] {
     if (const auto self = weak.lock()) self->on_due();
@@ -276,7 +276,7 @@ void AbstractScheduler::Impl::on_acquired(const MutexState& state) {
   ++term_;
   leading_ = true;
   lost_ = std::move(lost);
-  if (config_.cron) return arm_for_slot();
+  if (config_.cron) return arm_for_slot(*config_.cron);
   first_ = detail::later(runtime_->clock->now(), config_.initial_delay);
   arm(first_);
 }
@@ -301,16 +301,15 @@ void AbstractScheduler::Impl::arm(LocalTime due) {
 
 void AbstractScheduler::Impl::arm_next(std::uint64_t term) {
   if (!leading_ || term != term_) return;
-  if (config_.cron) return arm_for_slot();
+  if (config_.cron) return arm_for_slot(*config_.cron);
   arm(detail::next_run(config_, first_, runtime_->clock->now()));
 }
 
 /// The wall clock may be set meanwhile, and no timer hears of that, so it is looked at now and
 /// then. Nothing is repeated if it was set back.
-void AbstractScheduler::Impl::arm_for_slot() {
+void AbstractScheduler::Impl::arm_for_slot(const Cron& cron) {
   const auto wall = runtime_->clock->wall_now();
-  const auto next =
-      config_.cron->next(std::max(last_slot_, std::chrono::floor<std::chrono::seconds>(wall)));
+  const auto next = cron.next(std::max(last_slot_, std::chrono::floor<std::chrono::seconds>(wall)));
   if (!next) return arm(never);
   slot_ = *next;
   arm(detail::later(runtime_->clock->now(),
@@ -331,7 +330,7 @@ void AbstractScheduler::Impl::on_due() {
       return;
     }
     if (config_.cron) {
-      if (!slot_is_due()) return arm_for_slot();
+      if (!slot_is_due()) return arm_for_slot(*config_.cron);
       last_slot_ = slot_;
     }
     due_ = never;

@@ -39,12 +39,12 @@ class AbstractScheduler::Impl final : public AbstractMutexContender,
                                       public std::enable_shared_from_this<Impl> {
  public:
   static std::shared_ptr<Impl> make(std::string mutex, MutexContendServiceFactory& factory,
-                                    const ScheduleConfig& config, Work work,
-                                    SchedulerOptions options, Hooks hooks = Hooks::may_block);
+                                    ScheduleConfig config, Work work, SchedulerOptions options,
+                                    Hooks hooks = Hooks::may_block);
 
   /// For `make`.
-  Impl(std::string mutex, MutexContendServiceFactory& factory, const ScheduleConfig& config,
-       Work work, SchedulerOptions options, Hooks hooks);
+  Impl(std::string mutex, MutexContendServiceFactory& factory, ScheduleConfig config, Work work,
+       SchedulerOptions options, Hooks hooks);
 
   void start();
   void stop();
@@ -78,7 +78,7 @@ class AbstractScheduler::Impl final : public AbstractMutexContender,
   void end_term();
   void arm(LocalTime due);
   void arm_next(std::uint64_t term);
-  void arm_for_slot();
+  void arm_for_slot(const Cron& cron);
   bool slot_is_due() const noexcept;
   void on_due();
   void submit(std::uint64_t term);

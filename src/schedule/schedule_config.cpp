@@ -33,14 +33,14 @@ void ScheduleConfig::check() const {
 
 ScheduleConfig ScheduleConfig::rate(std::chrono::nanoseconds initial_delay,
                                     std::chrono::nanoseconds period) {
-  const ScheduleConfig config{Strategy::fixed_rate, initial_delay, period};
+  ScheduleConfig config{Strategy::fixed_rate, initial_delay, period};
   config.check();
   return config;
 }
 
 ScheduleConfig ScheduleConfig::delay(std::chrono::nanoseconds initial_delay,
                                      std::chrono::nanoseconds period) {
-  const ScheduleConfig config{Strategy::fixed_delay, initial_delay, period};
+  ScheduleConfig config{Strategy::fixed_delay, initial_delay, period};
   config.check();
   return config;
 }

@@ -8,12 +8,12 @@ namespace simba {
 
 Scheduler::Scheduler(std::string mutex, MutexContendServiceFactory& factory, ScheduleConfig config,
                      Work work, SchedulerOptions options)
-    : Scheduler{std::move(mutex),   factory,         config, std::move(work),
+    : Scheduler{std::move(mutex),   factory,         std::move(config), std::move(work),
                 std::move(options), Hooks::may_block} {}
 
 Scheduler::Scheduler(std::string mutex, MutexContendServiceFactory& factory, ScheduleConfig config,
                      Work work, SchedulerOptions options, Hooks hooks)
-    : AbstractScheduler{Impl::make(std::move(mutex), factory, config, std::move(work),
+    : AbstractScheduler{Impl::make(std::move(mutex), factory, std::move(config), std::move(work),
                                    std::move(options), hooks)} {}
 
 Scheduler::~Scheduler() = default;

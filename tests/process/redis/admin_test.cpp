@@ -458,7 +458,7 @@ TEST(RedisAdminOfARogue, AListThatWouldTakeUpAllMemoryIsGivenUp) {
   const auto admin =
       make_redis_admin(as_admin(support::redis_options(server.location())), quiet_runtime());
   const Error error = error_of([&] { admin->list(); });
-  EXPECT_THAT(error.what(), testing::HasSubstr("(limit: 128 MiB); name one with -m"));
+  EXPECT_THAT(error.what(), testing::HasSubstr("(limit: 128 MiB); name one mutex with -m"));
 }
 
 }  // namespace

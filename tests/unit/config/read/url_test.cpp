@@ -69,7 +69,7 @@ TEST(ConfigUrl, SaysWhatIsWrongWithoutShowingWhatMayBeAPassword) {
       {"redis://user:hunter2@h,,h", "empty host"},
       {"redis://user:hunter2@::1", "in brackets"},
       {"redis://user:hunter2@[::1", "missing ']'"},
-      {"redis://user:hunter2@[::1]x", "followed by a port only"},
+      {"redis://user:hunter2@[::1]x", "only a port may follow"},
       {"redis://h?hunter2", "? must be followed by parameters"},
       {"redis://h?=hunter2", "? must be followed by parameters"},
       {"redis://h?a b=hunter2", "? must be followed by parameters"},

@@ -108,12 +108,12 @@ TEST_F(SqlAdminListing, LeavesOutTheOneRowThatCannotBeRead) {
 TEST_F(SqlAdminListing, IsGivenUpWhereNamesOrOwnersTakeTooMuchMemory) {
   const std::string large(1'000'000, 'x');
   table->rest_of_names = large;
-  EXPECT_THAT(refusal(), HasSubstr("(limit: 128 MiB); name one with -m"));
+  EXPECT_THAT(refusal(), HasSubstr("(limit: 128 MiB); name one mutex with -m"));
   EXPECT_EQ(database->looks, 0);
 
   table = std::make_unique<FullTable>();
   database->owner_of_all = large.substr(0, 200'000);
-  EXPECT_THAT(refusal(), HasSubstr("(limit: 128 MiB); name one with -m"));
+  EXPECT_THAT(refusal(), HasSubstr("(limit: 128 MiB); name one mutex with -m"));
 }
 
 TEST_F(SqlAdminListing, FailsWhereEveryMutexFails) {
