@@ -319,7 +319,7 @@ TEST_F(RedisClusterRouter, CountsANodeThatWasAskedForTheMapInVainAsAsked) {
 // Such as while they may not be connected to again, just after they have failed.
 TEST_F(RedisClusterRouter, GoesOnWhereNodesThatItKnowsRefuseARequestAtOnce) {
   use_nodes({7000, 7001, 7002});
-  for (const std::uint16_t port : {7000, 7001, 7002}) {
+  for (const std::uint16_t port : Ports{7000, 7001, 7002}) {
     context_->router->node_at({.port = port})->commands().close();
   }
   context_->router->failed(*context_->router->node_at({.port = 7000}));
