@@ -63,6 +63,8 @@ TimeZone::TimeZone(std::string_view name) {
   const zones::tzdb& all = database();
   try {
     zone_ = zones::locate_zone(name);
+    // Read now: a file of the database that is damaged must not be noticed on a timer's thread.
+    static_cast<void>(zone_of(zone_).get_info(std::chrono::sys_seconds{}));
   } catch (const std::exception&) {
     const auto similar = name.size() <= 64 ? nearest(all, name) : std::string_view{};
     throw InvalidArgumentError{fmt::format("unknown time zone \"{}\"; {}", excerpt(name),
