@@ -20,6 +20,8 @@ using engine::Watch;
 
 namespace {
 
+constexpr std::size_t operations = static_cast<std::size_t>(Operation::write_record) + 1;
+
 Error in_doubt() { return Fault::lose_answer().error(); }
 
 template <typename T>
@@ -39,20 +41,43 @@ std::vector<T> take(std::deque<T>& held, FaultStore::Order order, std::size_t at
 
 }  // namespace
 
-struct FaultStore::Call {
-  Operation operation;
-  LeaseRequest request;
-  FencingToken token;
-  AnswerHandler handler;
-};
-
 /// The faults, and the requests and answers that wait. It holds no store.
-class FaultStore::Line {
+class FaultStore::Line : public std::enable_shared_from_this<Line> {
  public:
-  struct HeldAnswer {
-    AnswerHandler handler;
-    LeaseAnswer answer;
+  using Refuse = std::function<void(const Error&)>;
+
+  /// A request, or the answer to one, that waits.
+  struct Held {
+    std::function<void()> go_on;
+    Refuse refuse;
   };
+
+  /// A request of kind `operation`. `ask` passes it to the store behind.
+  template <typename Answer>
+  void receive(Operation operation, const std::function<void(Answer)>& handler,
+               const std::function<void(std::function<void(Answer)>)>& ask) {
+    const Refuse refuse = [handler](const Error& error) { handler(error); };
+    std::optional<Fault> fault;
+    {
+      const std::lock_guard lock{mutex};
+      fault = take_fault(operation);
+      if (fault && fault->kind() == Fault::Kind::hold_request) {
+        requests.push_back({[ask, handler] { ask(handler); }, refuse});
+        return;
+      }
+      if (fault && fault->kind() == Fault::Kind::swallow) {
+        swallowed.push_back(refuse);
+        return;
+      }
+    }
+    if (fault && fault->kind() == Fault::Kind::fail) {
+      refuse(fault->error());
+      return;
+    }
+    ask([line = this->shared_from_this(), handler, refuse, fault](Answer answer) {
+      line->answered({[handler, answer = std::move(answer)] { handler(answer); }, refuse}, fault);
+    });
+  }
 
   /// Counts a request and tells the fault that it meets. With `mutex` held.
   std::optional<Fault> take_fault(Operation operation) {
@@ -69,8 +94,20 @@ class FaultStore::Line {
     return fault;
   }
 
+  mutable std::mutex mutex;
+  // guarded by mutex
+  std::array<std::deque<Fault>, operations> scripted;
+  std::optional<Fault> every;
+  bool closed = false;
+  std::deque<Held> requests;
+  std::deque<Held> answers;
+  std::deque<Refuse> swallowed;
+  std::array<std::size_t, operations> counts{};
+
+ private:
   /// The store behind has answered a request that met `own`, or no fault.
-  void answered(const AnswerHandler& handler, LeaseAnswer answer, const std::optional<Fault>& own) {
+  void answered(Held answer, const std::optional<Fault>& own) {
+    std::optional<Error> error;
     {
       const std::lock_guard lock{mutex};
       const std::optional<Fault>& fault = own || closed ? own : every;
@@ -79,40 +116,60 @@ class FaultStore::Line {
           case Fault::Kind::hold_answer:
           case Fault::Kind::hold_request:
             if (!closed) {
-              answers.push_back({handler, std::move(answer)});
+              answers.push_back(std::move(answer));
               return;
             }
             break;
           case Fault::Kind::swallow:
-            swallowed.push_back(handler);
+            swallowed.push_back(std::move(answer.refuse));
             return;
           case Fault::Kind::lose_answer:
-            answer = fault->error();
+            error = fault->error();
             break;
           case Fault::Kind::fail:
-            answer = in_doubt();
+            error = in_doubt();
             break;
         }
       }
     }
-    handler(std::move(answer));
+    if (error) {
+      answer.refuse(*error);
+    } else {
+      answer.go_on();
+    }
+  }
+};
+
+/// The records of the store behind, with the same faults.
+class FaultStore::Records final : public MutexRecords {
+ public:
+  Records(std::shared_ptr<engine::LeaseStore> store, std::shared_ptr<Line> line)
+      : store_{std::move(store)}, line_{std::move(line)} {}
+
+  void read(const std::string& mutex, RecordHandler handler) override {
+    line_->receive<RecordResult>(Operation::read_record, handler,
+                                 [store = store_.get(), mutex](RecordHandler next) {
+                                   store->records()->read(mutex, std::move(next));
+                                 });
   }
 
-  mutable std::mutex mutex;
-  // guarded by mutex
-  std::array<std::deque<Fault>, 5> scripted;
-  std::optional<Fault> every;
-  bool closed = false;
-  std::deque<Call> requests;
-  std::deque<HeldAnswer> answers;
-  std::deque<AnswerHandler> swallowed;
-  std::array<std::size_t, 5> counts{};
+  void write(const RecordWrite& write, RecordHandler handler) override {
+    line_->receive<RecordResult>(Operation::write_record, handler,
+                                 [store = store_.get(), write](RecordHandler next) {
+                                   store->records()->write(write, std::move(next));
+                                 });
+  }
+
+ private:
+  const std::shared_ptr<engine::LeaseStore> store_;
+  const std::shared_ptr<Line> line_;
 };
 
 FaultStore::FaultStore(std::shared_ptr<engine::LeaseStore> store)
     : store_{std::move(store)},
       line_{std::make_shared<Line>()},
-      notices_{std::make_shared<FaultNotices>()} {
+      notices_{std::make_shared<FaultNotices>()},
+      records_{std::make_unique<Records>(store_, line_)} {
   if (!store_) {
     throw InvalidArgumentError{"a fault store needs a store to wrap (got nullptr)"};
   }
@@ -147,7 +204,7 @@ void FaultStore::freeze() {
 }
 
 void FaultStore::mend() {
-  std::deque<AnswerHandler> swallowed;
+  std::deque<Line::Refuse> swallowed;
   {
     const std::lock_guard lock{line_->mutex};
     line_->every.reset();
@@ -155,8 +212,8 @@ void FaultStore::mend() {
     swallowed.swap(line_->swallowed);
   }
   release_answers();
-  for (const auto& handler : swallowed) {
-    handler(in_doubt());
+  for (const auto& refuse : swallowed) {
+    refuse(in_doubt());
   }
   notices_->pass();
   notices_->make_missing(*store_);
@@ -164,9 +221,9 @@ void FaultStore::mend() {
 }
 
 void FaultStore::close() {
-  std::deque<Call> requests;
-  std::deque<Line::HeldAnswer> answers;
-  std::deque<AnswerHandler> swallowed;
+  std::deque<Line::Held> requests;
+  std::deque<Line::Held> answers;
+  std::deque<Line::Refuse> swallowed;
   {
     const std::lock_guard lock{line_->mutex};
     line_->closed = true;
@@ -175,37 +232,37 @@ void FaultStore::close() {
     swallowed.swap(line_->swallowed);
   }
   notices_->close();
-  for (const auto& call : requests) {
-    call.handler(in_doubt());
+  for (const auto& held : requests) {
+    held.refuse(in_doubt());
   }
   for (const auto& held : answers) {
-    held.handler(in_doubt());
+    held.refuse(in_doubt());
   }
-  for (const auto& handler : swallowed) {
-    handler(in_doubt());
+  for (const auto& refuse : swallowed) {
+    refuse(in_doubt());
   }
 }
 
 std::size_t FaultStore::release_answers(Order order, std::size_t at_most) {
-  std::vector<Line::HeldAnswer> answers;
+  std::vector<Line::Held> answers;
   {
     const std::lock_guard lock{line_->mutex};
     answers = take(line_->answers, order, at_most);
   }
-  for (auto& held : answers) {
-    held.handler(std::move(held.answer));
+  for (const auto& held : answers) {
+    held.go_on();
   }
   return answers.size();
 }
 
 std::size_t FaultStore::release_requests(Order order, std::size_t at_most) {
-  std::vector<Call> requests;
+  std::vector<Line::Held> requests;
   {
     const std::lock_guard lock{line_->mutex};
     requests = take(line_->requests, order, at_most);
   }
-  for (auto& call : requests) {
-    carry_out(std::move(call));
+  for (const auto& held : requests) {
+    held.go_on();
   }
   return requests.size();
 }
@@ -246,19 +303,28 @@ void FaultStore::check_names(std::string_view mutex, std::string_view contender_
 std::shared_ptr<void> FaultStore::attach() { return store_->attach(); }
 
 void FaultStore::acquire(const LeaseRequest& request, AnswerHandler handler) {
-  receive({Operation::acquire, request, 0, std::move(handler)});
+  line_->receive<LeaseAnswer>(Operation::acquire, handler, [this, request](AnswerHandler next) {
+    store_->acquire(request, std::move(next));
+  });
 }
 
 void FaultStore::guard(const LeaseRequest& request, AnswerHandler handler) {
-  receive({Operation::guard, request, 0, std::move(handler)});
+  line_->receive<LeaseAnswer>(Operation::guard, handler, [this, request](AnswerHandler next) {
+    store_->guard(request, std::move(next));
+  });
 }
 
 void FaultStore::release(const LeaseRequest& request, FencingToken token, AnswerHandler handler) {
-  receive({Operation::release, request, token, std::move(handler)});
+  line_->receive<LeaseAnswer>(Operation::release, handler,
+                              [this, request, token](AnswerHandler next) {
+                                store_->release(request, token, std::move(next));
+                              });
 }
 
 void FaultStore::retrieve(const LeaseRequest& request, AnswerHandler handler) {
-  receive({Operation::retrieve, request, 0, std::move(handler)});
+  line_->receive<LeaseAnswer>(Operation::retrieve, handler, [this, request](AnswerHandler next) {
+    store_->retrieve(request, std::move(next));
+  });
 }
 
 std::unique_ptr<Watch> FaultStore::watch(const LeaseRequest& request, NoticeHandler handler) {
@@ -275,47 +341,8 @@ std::unique_ptr<Watch> FaultStore::watch(const LeaseRequest& request, NoticeHand
   return watch;
 }
 
-void FaultStore::receive(Call call) {
-  std::optional<Fault> fault;
-  {
-    const std::lock_guard lock{line_->mutex};
-    fault = line_->take_fault(call.operation);
-    if (fault && fault->kind() == Fault::Kind::hold_request) {
-      line_->requests.push_back(std::move(call));
-      return;
-    }
-    if (fault && fault->kind() == Fault::Kind::swallow) {
-      line_->swallowed.push_back(std::move(call.handler));
-      return;
-    }
-  }
-  if (fault && fault->kind() == Fault::Kind::fail) {
-    call.handler(fault->error());
-    return;
-  }
-  call.handler = [line = line_, handler = std::move(call.handler), fault](LeaseAnswer answer) {
-    line->answered(handler, std::move(answer), fault);
-  };
-  carry_out(std::move(call));
-}
-
-void FaultStore::carry_out(Call call) {
-  switch (call.operation) {
-    case Operation::acquire:
-      store_->acquire(call.request, std::move(call.handler));
-      break;
-    case Operation::guard:
-      store_->guard(call.request, std::move(call.handler));
-      break;
-    case Operation::release:
-      store_->release(call.request, call.token, std::move(call.handler));
-      break;
-    case Operation::retrieve:
-      store_->retrieve(call.request, std::move(call.handler));
-      break;
-    case Operation::watch:
-      break;  // no request: `FaultNotices` makes it
-  }
+MutexRecords* FaultStore::records() noexcept {
+  return store_->records() == nullptr ? nullptr : records_.get();
 }
 
 }  // namespace simba::testkit

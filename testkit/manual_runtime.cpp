@@ -116,6 +116,8 @@ std::shared_ptr<const Runtime> make_runtime_of(const std::shared_ptr<World>& wor
   runtime->waiter = std::make_shared<RunningWaiter<World>>(world);
   runtime->random = make_seeded_random(seed);
   runtime->log = world->log;
+  runtime->statistics =
+      std::make_shared<StatisticsRecorder>(world->clock, RuntimeOptions{}.most_counted_mutexes);
   return runtime;
 }
 

@@ -1,6 +1,7 @@
 #include "config/selection.hpp"
 
 #include <algorithm>
+#include <array>
 #include <string>
 #include <utility>
 #include <vector>
@@ -56,6 +57,31 @@ std::vector<Candidate> candidates_of(const Offer& offer) {
     if (candidate.file != nullptr || by_variables) candidates.push_back(candidate);
   }
   return candidates;
+}
+
+/// Of all stores. SQLite's path is not among them: a default may be a file of SQLite.
+constexpr std::array address_keys{std::string_view{"host"}, std::string_view{"hosts"},
+                                  std::string_view{"port"}, std::string_view{"unix-socket"},
+                                  std::string_view{"connect-string"}};
+
+/// Whoever says where a store is expects that it is used: any other, such as a default, might
+/// exclude nobody.
+void refuse_address_alone(const Offer& offer) {
+  for (const Section& section : offer.variables.sections) {
+    if (section.url || section.enabled || offer.file.find(section.name) != nullptr) continue;
+    for (const Setting& setting : section.keys) {
+      const auto same = [&](std::string_view key) { return key == setting.key; };
+      if (std::none_of(address_keys.begin(), address_keys.end(), same)) continue;
+      const bool by_jdbc = section.name == jdbc_section;
+      const std::string choice = by_jdbc ? variable_of(section.name, "url") + "=URL"
+                                         : variable_of(section.name, "enabled") + "=true";
+      refuse(setting.origin,
+             fmt::format("it says where a store is, but does not choose it; set {} too, or "
+                         "SIMBA_BACKEND=URL (in the command also --backend URL), or {}=false if "
+                         "this store is not to be used",
+                         choice, variable_of(section.name, "enabled")));
+    }
+  }
 }
 
 std::string places_of(const std::vector<Candidate>& candidates) {
@@ -149,6 +175,7 @@ std::optional<StoreSettings> select(const Offer& offer, std::string_view store, 
     if (candidate.enabled()) enabled.push_back(candidate);
   }
   if (enabled.size() == 1) return settings_of(enabled.front(), offer.environment);
+  if (enabled.empty() && need != Need::any) refuse_address_alone(offer);
   const bool too_many = need == Need::at_most_one && enabled.size() > 1;
   if (need == Need::one || too_many) refuse_choice_among(candidates, enabled, offer.file_name);
   return std::nullopt;

@@ -10,6 +10,8 @@ Attachment::Attachment(std::shared_ptr<void> to_store) : to_store_{std::move(to_
 
 Attachment::~Attachment() {
   if (fork_guard_.in_child()) return;
+  record_reads_->close();
+  record_writes_->close();
   for (const auto& weak : left_behind_) {
     if (const auto contention = weak.lock()) contention->give_up();
   }

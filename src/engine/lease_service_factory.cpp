@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "engine/attachment.hpp"
+#include "engine/checked_records.hpp"
 #include "engine/lease_contention.hpp"
 #include "engine/lease_retrieval_service.hpp"
 #include "engine/lock_operation.hpp"
@@ -90,6 +91,12 @@ std::shared_ptr<const ContentionPlan> LeaseServiceFactory::plan_with(
   ContentionOptions options = options_;
   options.ttl = *ttl;
   return std::make_shared<const ContentionPlan>(options);
+}
+
+std::shared_ptr<MutexRecords> LeaseServiceFactory::records() const {
+  check_process();
+  if (store_->records() == nullptr) return nullptr;
+  return std::make_shared<CheckedRecords>(store_, attachment_);
 }
 
 LeaseParts LeaseServiceFactory::parts() const {

@@ -121,13 +121,60 @@ void LeaseTable::unsubscribe(Slot& slot, const Subscriber& subscriber) {
   drop_if_idle(slot);
 }
 
+void LeaseTable::read(const std::string& mutex, RecordHandler handler) {
+  RecordAnswer answer;
+  {
+    const std::lock_guard lock{mutex_};
+    if (const auto found = records_.find(mutex); found != records_.end()) {
+      answer.record = found->second;
+    }
+    answer.record.now = floor<milliseconds>(clock_->wall_now());
+  }
+  handler(std::move(answer));
+}
+
+void LeaseTable::write(const RecordWrite& write, RecordHandler handler) {
+  handler(this->write(write));
+}
+
+RecordAnswer LeaseTable::write(const RecordWrite& write) {
+  using Outcome = RecordAnswer::Outcome;
+  const std::lock_guard lock{mutex_};
+  const auto found = records_.find(write.mutex);
+  RecordAnswer answer{Outcome::written, found == records_.end() ? MutexRecord{} : found->second};
+  answer.record.now = floor<milliseconds>(clock_->wall_now());
+  if (write.owner && !owned_by(write.mutex, *write.owner)) {
+    answer.outcome = Outcome::not_owned;
+  } else if (answer.record.version != write.replaces) {
+    answer.outcome = Outcome::changed;
+  } else if (write.not_before && answer.record.now < *write.not_before) {
+    answer.outcome = Outcome::too_early;
+  } else {
+    answer.record.text = write.text;
+    ++answer.record.version;
+    records_.insert_or_assign(write.mutex, answer.record);
+  }
+  return answer;
+}
+
+bool LeaseTable::owned_by(const std::string& mutex, const RecordOwner& owner) const {
+  const auto found = entries_.find(mutex);
+  return found != entries_.end() && found->second.owned(clock_->now()) &&
+         found->second.owner_id == owner.contender_id &&
+         owner.fencing_token >= found->second.first_token &&
+         owner.fencing_token <= found->second.token;
+}
+
 void LeaseTable::grant(Entry& entry, const Grantee& to, LocalTime now) {
+  const bool again =
+      entry.owned(now) && entry.owner_id == to.contender_id && entry.instance == to.instance;
   entry.owner_id = to.contender_id;
   entry.acquired_at = now;
   entry.ttl_at = later(now, to.ttl);
   entry.transition_at = later(entry.ttl_at, to.transition);
   entry.instance = to.instance;
   entry.token = ++last_token_;
+  if (!again) entry.first_token = entry.token;
 }
 
 /// Makes the next waiter the owner, or nobody, and tells all but `cause`.

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "simba/core/clock.hpp"
+#include "simba/core/mutex_records.hpp"
 #include "simba/engine/lease_store.hpp"
 
 namespace simba::memory {
@@ -31,12 +32,12 @@ struct Subscription {
 
 using Subscriber = std::shared_ptr<Subscription>;
 
-/// All mutexes of a `MemoryStore` that are owned or watched.
+/// All mutexes of a `MemoryStore` that are owned or watched, and the records of all that have one.
 ///
 /// Threads: public functions may be called from any thread at the same time. They call the handlers
 /// of subscribers, with no lock held, before they return.
 /// Lifetime: the caller holds it during a call, since a handler may let go of the store.
-class LeaseTable {
+class LeaseTable final : public MutexRecords {
  public:
   struct Entry;
   using Entries = std::unordered_map<std::string, Entry>;
@@ -53,6 +54,9 @@ class LeaseTable {
   Slot& subscribe(const std::string& mutex, const Subscriber& subscriber);
   void unsubscribe(Slot& slot, const Subscriber& subscriber);
 
+  void read(const std::string& mutex, RecordHandler handler) override;
+  void write(const RecordWrite& write, RecordHandler handler) override;
+
   struct Delivery {
     Subscriber to;
     engine::Notice notice;
@@ -64,6 +68,7 @@ class LeaseTable {
     LocalTime ttl_at{};
     LocalTime transition_at{};
     FencingToken token = 0;
+    FencingToken first_token = 0;         // of this ownership, which may have been granted again
     std::uint64_t instance = 0;           // of the owner; 0: unknown
     std::vector<Subscriber> subscribers;  // in the order in which they came
     std::vector<Delivery> outbox;         // notices to deliver, oldest first
@@ -93,6 +98,8 @@ class LeaseTable {
                                 const engine::LeaseRequest* asked = nullptr) const;
   engine::Notice notice_of(engine::Notice::Kind kind, const Entry& entry, LocalTime now) const;
   StoreTime store_time(LocalTime moment) const noexcept;
+  bool owned_by(const std::string& mutex, const RecordOwner& owner) const;
+  RecordAnswer write(const RecordWrite& write);
   void deliver(Slot& slot, std::unique_lock<std::mutex>& lock) noexcept;
   void drop_if_idle(const Slot& slot);
 
@@ -104,6 +111,7 @@ class LeaseTable {
   mutable std::mutex mutex_;
   // guarded by mutex_
   Entries entries_;
+  std::unordered_map<std::string, MutexRecord> records_;  // their times are not used
   FencingToken last_token_ = 0;
 };
 

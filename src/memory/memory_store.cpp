@@ -86,4 +86,6 @@ std::unique_ptr<Watch> MemoryStore::watch(const LeaseRequest& request, NoticeHan
                                        std::make_shared<Subscription>(request, std::move(handler)));
 }
 
+MutexRecords* MemoryStore::records() noexcept { return table_.get(); }
+
 }  // namespace simba::memory

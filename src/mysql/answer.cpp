@@ -72,6 +72,36 @@ std::optional<std::uint64_t> number(const Values& values, std::size_t column) {
   return result;
 }
 
+std::vector<sql::FoundRecord> records(const Reply& reply, std::span<const std::string> mutexes) {
+  const StatementResult& times = statement(reply, 2);
+  if (times.rows.size() != 1) refuse("it has no time");
+  const SystemTime now{std::chrono::milliseconds{moment(times.rows.front(), 0)}};
+  std::unordered_map<std::string_view, const Values*> by_name;
+  for (const Values& values : last(reply).rows) by_name.emplace(text(values, 0), &values);
+  std::vector<sql::FoundRecord> all;
+  all.reserve(mutexes.size());
+  for (const std::string& mutex : mutexes) {
+    all.push_back({mutex, {.now = now}});
+    sql::FoundRecord& one = all.back();
+    const auto found = by_name.find(mutex);
+    if (found == by_name.end()) continue;
+    one.record.version = present_number(*found->second, 1);
+    one.record.text = text(*found->second, 2);
+  }
+  return all;
+}
+
+MutexRecord record(const StatementResult& result) {
+  if (result.rows.size() != 1) refuse("it has no record");
+  const Values& values = result.rows.front();
+  MutexRecord found{.now = SystemTime{std::chrono::milliseconds{moment(values, 2)}}};
+  if (const auto version = number(values, 0)) {
+    found.version = *version;
+    found.text = text(values, 1);
+  }
+  return found;
+}
+
 sql::Row row(const Values& values) {
   return {.mutex = text(values, 0),
           .owner_id = text(values, 1),

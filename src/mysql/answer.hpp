@@ -40,6 +40,12 @@ std::vector<sql::Row> with_refusals(std::vector<sql::Row> rows, const std::vecto
                                     std::uint64_t affected, sql::Change change,
                                     std::span<const sql::Ask> asks);
 
+/// What `statements::read_records` was answered.
+std::vector<sql::FoundRecord> records(const Reply& reply, std::span<const std::string> mutexes);
+
+/// The record that was found after a write.
+MutexRecord record(const StatementResult& result);
+
 /// Empty: NULL.
 std::optional<std::uint64_t> number(const std::vector<StatementResult::Value>& values,
                                     std::size_t column);

@@ -263,6 +263,53 @@ Error creation_error(const Settings& settings, const Refusal& refusal, const std
   return told(settings, kind, refusal, advice);
 }
 
+bool lacks_record_table(const Refusal& refusal) noexcept {
+  return refusal.code == table_missing && has(refusal.message, "simba_record");
+}
+
+bool concerns_record_table(const Refusal& refusal) noexcept {
+  switch (refusal.code) {
+    case 1142:  // right to the table
+    case 1143:  // column
+    case table_missing:
+      return has(refusal.message, "simba_record");
+    case 1054:  // no such column: those of the table of mutexes were there when we connected
+      return true;
+    case 1406:  // too long for its column
+      return has(refusal.message, "content");
+    default:
+      return false;
+  }
+}
+
+Error record_table_error(const Settings& settings, const Refusal& refusal) {
+  if (is_client_code(refusal.code)) return client_error(settings, refusal, Phase::asking);
+  const std::string& database = settings.options.database;
+  const std::string make = fmt::format(
+      "run simba init, or {}/mysql.sql or mariadb.sql, as a user with the right to "
+      "create it",
+      SIMBA_SCHEMA_FOLDER);
+  switch (refusal.code) {
+    case table_missing:
+      return told(settings, ErrorKind::configuration, refusal,
+                  fmt::format("records of schedules need table simba_record in database {}; {}",
+                              database, make));
+    case 1044:
+    case 1142:
+    case 1143:
+      return told(
+          settings, ErrorKind::permission, refusal,
+          fmt::format("records of schedules need table simba_record; if it is missing, {}; then "
+                      "run: GRANT SELECT, INSERT, UPDATE ON {}.simba_record TO the account of user "
+                      "{}",
+                      make, database, user_of(settings)));
+    default:
+      return told(settings, ErrorKind::configuration, refusal,
+                  fmt::format("table simba_record of database {} differs from that in {}/mysql.sql",
+                              database, SIMBA_SCHEMA_FOLDER));
+  }
+}
+
 Error view_in_place_of_table(const Settings& settings) {
   return Error{
       ErrorKind::permission,

@@ -41,6 +41,12 @@ Error to_error(const Settings& settings, const Refusal& refusal, Phase phase);
 /// The same where making the table was refused; `file` has the statements.
 Error creation_error(const Settings& settings, const Refusal& refusal, const std::string& file);
 
+/// Whether a statement was refused because the table of records is missing, or because of that
+/// table at all: it differs from ours, or the user lacks a right to it.
+bool lacks_record_table(const Refusal& refusal) noexcept;
+bool concerns_record_table(const Refusal& refusal) noexcept;
+Error record_table_error(const Settings& settings, const Refusal& refusal);
+
 /// A view can run functions of whoever made it with the privileges of whoever uses it.
 Error view_in_place_of_table(const Settings& settings);
 

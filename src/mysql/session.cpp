@@ -12,6 +12,7 @@
 #include "mysql/answer.hpp"
 #include "mysql/statements.hpp"
 #include "mysql_schema.hpp"
+#include "sql/rows.hpp"
 
 namespace simba::mysql {
 namespace {
@@ -230,6 +231,69 @@ bool MySqlSession::init(const std::string& mutex, LocalTime deadline) {
   const std::span<const std::string> one{&mutex, 1};
   if (exactly(answer::rows(answer::last(reply)), one).empty()) throw name_taken(mutex, deadline);
   return reply.results.front().affected == 1;
+}
+
+// ---- records -------------------------------------------------------------------------------
+
+/// As `must`. What is wrong with the table of records does not concern mutexes, so neither the
+/// connection nor what is known of their table suffers.
+Reply MySqlSession::must_for_record(std::string_view text, LocalTime deadline,
+                                    std::size_t change_is) {
+  Reply reply = ask(text, deadline);
+  if (reply.refusal && lacks_record_table(*reply.refusal) &&
+      server_->settings.options.sql.schema == sql::Schema::create) {
+    make_record_table(deadline);
+    reply = ask(text, deadline);
+  }
+  if (!reply.refusal) return reply;
+  if (concerns_record_table(*reply.refusal)) {
+    throw record_table_error(server_->settings, *reply.refusal);
+  }
+  const std::size_t refused = reply.results.size() + 1;
+  refuse(*reply.refusal, refused < change_is    ? Phase::asking
+                         : refused == change_is ? Phase::changing
+                                                : Phase::changed);
+}
+
+void MySqlSession::make_record_table(LocalTime deadline) {
+  const Reply reply =
+      ask(connection_.mariadb() ? sql::schema::mariadb_sql : sql::schema::mysql_sql, deadline);
+  if (reply.refusal) throw record_table_error(server_->settings, *reply.refusal);
+  server_->log->log(LogLevel::info,
+                    fmt::format("MySQL at {}: created table simba_record in database {}",
+                                server_->settings.place, server_->settings.options.database));
+}
+
+std::vector<sql::FoundRecord> MySqlSession::read_records(std::span<const std::string> mutexes,
+                                                         LocalTime deadline) {
+  if (mutexes.empty()) return {};
+  return answer::records(
+      must_for_record(statements::read_records(mutexes), deadline, never_changes), mutexes);
+}
+
+RecordAnswer MySqlSession::write_record(const sql::RecordAsk& ask, LocalTime deadline) {
+  using Outcome = RecordAnswer::Outcome;
+  constexpr int most_tries = 5;
+  const std::string text = statements::write_record(ask);
+  const std::span mutex{&ask.mutex, 1};
+  for (int tries = 0; tries < most_tries; ++tries) {
+    const Reply reply = must_for_record(text, deadline, 1);
+    RecordAnswer answer{.outcome = Outcome::written,
+                        .record = answer::record(answer::statement(reply, 2))};
+    if (answer::statement(reply, 1).affected > 0) {
+      answer.record.version = ask.replaces + 1;
+      answer.record.text = ask.text;
+      return answer;
+    }
+    const auto rows = exactly(answer::rows(answer::last(reply)), mutex);
+    const bool owned = !ask.owner || (!rows.empty() && sql::owns(ask, rows.front()));
+    answer.outcome = sql::outcome_of(ask, owned, answer.record);
+    // Where nothing stands in the way any more, something did a moment before.
+    if (answer.outcome != Outcome::written) return answer;
+  }
+  throw Error{ErrorKind::unavailable,
+              fmt::format("MySQL at {}: the record of mutex \"{}\" or its owner keeps changing",
+                          server_->settings.place, detail::excerpt(ask.mutex))};
 }
 
 }  // namespace simba::mysql

@@ -22,6 +22,10 @@ class MySqlSession final : public sql::Session {
   std::vector<sql::Row> look(std::span<const std::string> mutexes, LocalTime deadline) override;
   bool init(const std::string& mutex, LocalTime deadline) override;
 
+  std::vector<sql::FoundRecord> read_records(std::span<const std::string> mutexes,
+                                             LocalTime deadline) override;
+  RecordAnswer write_record(const sql::RecordAsk& ask, LocalTime deadline) override;
+
   bool usable() noexcept override { return connection_.alive(); }
 
  private:
@@ -37,6 +41,8 @@ class MySqlSession final : public sql::Session {
   std::vector<sql::Row> change_rows(sql::Change change, std::span<const sql::Ask> asks,
                                     LocalTime deadline);
   std::vector<sql::Row> acquire(std::span<const sql::Ask> asks, LocalTime deadline);
+  Reply must_for_record(std::string_view text, LocalTime deadline, std::size_t change_is);
+  void make_record_table(LocalTime deadline);
   Error name_taken(const std::string& mutex, LocalTime deadline);
 
   /// One of the connections that the server may have of this process.

@@ -199,6 +199,21 @@ void add_insert(Text& text, const Items& items) {
   add(text, " ON DUPLICATE KEY UPDATE version=version;");
 }
 
+/// What must hold besides the version. A locking read, so that the owner stays the owner until the
+/// record is committed, whatever the isolation level.
+void add_conditions(Text& text, const sql::RecordAsk& ask) {
+  if (ask.not_before) add(text, " AND {}>={}", now, ask.not_before->time_since_epoch().count());
+  if (!ask.owner) return;
+  add(text, " AND EXISTS (SELECT 1 FROM simba_mutex FORCE INDEX (PRIMARY) WHERE mutex=");
+  add_string(text, ask.mutex);
+  add(text, " AND {}=", mutex_bytes);
+  add_bytes(text, ask.mutex);
+  add(text, " AND {}=", owner_bytes);
+  add_bytes(text, ask.owner->contender_id);
+  add(text, " AND transition_at>={} AND version>={} AND version<={} LOCK IN SHARE MODE)", now,
+      ask.owner->least, ask.owner->greatest);
+}
+
 }  // namespace
 
 bool looks_first(Change change, std::span<const Ask> asks) noexcept {
@@ -277,6 +292,40 @@ std::string namesake(const std::string& mutex) {
   Text text;
   add(text, "SELECT mutex,COLLATION(mutex) FROM simba_mutex");
   add_where(text, std::span{&mutex, 1});
+  return to_string(text);
+}
+
+std::string read_records(std::span<const std::string> mutexes) {
+  Text text;
+  add(text, "DO 0;SELECT {};SELECT mutex,version,content FROM simba_record WHERE mutex IN ", now);
+  add_list(text, mutexes, [&](const std::string& mutex) { add_bytes(text, mutex); });
+  return to_string(text);
+}
+
+std::string write_record(const sql::RecordAsk& ask) {
+  Text text;
+  if (ask.replaces == 0) {
+    add(text, "INSERT INTO simba_record (mutex,version,content) SELECT ");
+    add_bytes(text, ask.mutex);
+    add(text, ",1,");
+    add_string(text, ask.text);
+    add(text, " FROM DUAL WHERE 1=1");
+    add_conditions(text, ask);
+    add(text, " ON DUPLICATE KEY UPDATE version=simba_record.version");
+  } else {
+    add(text, "UPDATE simba_record SET content=");
+    add_string(text, ask.text);
+    add(text, ",version=version+1 WHERE mutex=");
+    add_bytes(text, ask.mutex);
+    add(text, " AND version={}", ask.replaces);
+    add_conditions(text, ask);
+  }
+  add(text,
+      ";SELECT r.version,r.content,{} FROM (SELECT 1) one LEFT JOIN simba_record r ON r.mutex=",
+      now);
+  add_bytes(text, ask.mutex);
+  text.push_back(';');
+  add_look(text, std::span{&ask.mutex, 1});
   return to_string(text);
 }
 

@@ -57,4 +57,12 @@ std::string look(std::span<const std::string> mutexes);
 /// The name of the row that the table takes for this one, and the collation to blame.
 std::string namesake(const std::string& mutex);
 
+/// Columns: mutex, version, content. After a DO, as above, and the time in ms.
+std::string read_records(std::span<const std::string> mutexes);
+
+/// An INSERT or UPDATE that changes nothing unless all conditions hold, then two SELECTs: of the
+/// record (version, content and the time, the first two NULL where there is none) and of the row of
+/// the mutex, which a condition on the owner locks for the change.
+std::string write_record(const sql::RecordAsk& ask);
+
 }  // namespace simba::mysql::statements

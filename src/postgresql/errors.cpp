@@ -14,6 +14,7 @@ namespace simba::postgresql {
 namespace {
 
 constexpr std::string_view schema_file = SIMBA_SCHEMA_FOLDER "/postgresql.sql";
+constexpr std::string_view record_schema_file = SIMBA_SCHEMA_FOLDER "/postgresql_record.sql";
 constexpr std::size_t longest_text = 300;
 
 std::string_view text_or_empty(const char* text) noexcept {
@@ -209,13 +210,33 @@ std::string two_tables_remark(std::string_view used, std::string_view other) {
       one_line(used), one_line(other));
 }
 
-Error table_refused(const Error& error) {
+Error table_refused(const Error& error, std::string_view table) {
   return Error{
       ErrorKind::permission,
-      fmt::format(
-          "table simba_mutex is missing and this user may not create it; run the statements "
-          "in {} as a user with that privilege ({})",
-          schema_file, error.what())};
+      fmt::format("table {} is missing and this user may not create it; run the "
+                  "statements in {} as a user with that privilege ({})",
+                  table, table == "simba_mutex" ? schema_file : record_schema_file, error.what())};
+}
+
+Error record_table_missing(std::string_view database_name, const PGconn* connection) {
+  return Error{ErrorKind::configuration,
+               fmt::format("{}: database \"{}\" has no table simba_record in the schema of "
+                           "simba_mutex, which records of schedules need; run simba init, or the "
+                           "statements in {} there",
+                           database_name, text_or_empty(PQdb(connection)), record_schema_file)};
+}
+
+Error record_table_error(const Refusal& refusal, const PGconn* connection) {
+  const std::string grant = fmt::format(
+      "run as the owner of the tables: GRANT SELECT, INSERT, UPDATE ON simba_mutex, "
+      "simba_record TO \"{}\"",
+      text_or_empty(PQuser(connection)));
+  return Error{refusal.kind(),
+               fmt::format("records of schedules need table simba_record ({}); {}", refusal.what(),
+                           refusal.sql_state() == "42501"
+                               ? grant
+                               : fmt::format("run simba init; the table must be as in {}",
+                                             record_schema_file))};
 }
 
 }  // namespace simba::postgresql

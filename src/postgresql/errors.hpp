@@ -49,7 +49,13 @@ Error connection_lost(std::string_view database_name, const pg_conn* connection)
 Error table_missing(std::string_view database_name, const pg_conn* connection);
 
 /// The table is missing and the server refuses to make it. `error` is its refusal.
-Error table_refused(const Error& error);
+Error table_refused(const Error& error, std::string_view table);
+
+/// The table of records is missing and may not be made.
+Error record_table_missing(std::string_view database_name, const pg_conn* connection);
+
+/// A statement on records was refused because of their table, or of a right to it.
+Error record_table_error(const Refusal& refusal, const pg_conn* connection);
 
 /// Someone else owns the table, and has put something on it that would run with our privileges.
 Error table_of_stranger(std::string_view database_name, std::string_view table,

@@ -125,7 +125,8 @@ PostgreSqlSession::PostgreSqlSession(std::shared_ptr<const ConnectSettings> sett
       prepares_{!connection_.pooled()} {
   connection_.open(deadline, closing_);
   ask_to_notice_our_end(deadline);
-  statements_ = Statements{choose_table(deadline)};
+  chosen_ = choose_table(deadline);
+  statements_ = Statements{chosen_};
 }
 
 Result PostgreSqlSession::run(const char* statement, std::span<const Parameter> parameters,
@@ -145,8 +146,8 @@ Result PostgreSqlSession::run_prepared(const std::string& statement,
   return connection_.finish(deadline, closing_);
 }
 
-/// Carries out a statement on the table.
-Result PostgreSqlSession::execute(const std::string& statement,
+/// Carries out a statement on a table.
+Result PostgreSqlSession::attempt(const std::string& statement,
                                   std::span<const Parameter> parameters, LocalTime deadline) {
   try {
     if (prepares_) {
@@ -161,6 +162,16 @@ Result PostgreSqlSession::execute(const std::string& statement,
   } catch (const Refusal& error) {
     // Another connection may lead to a primary.
     if (error.sql_state() == "25006") connection_.close();
+    throw;
+  }
+}
+
+/// The same on the table of mutexes.
+Result PostgreSqlSession::execute(const std::string& statement,
+                                  std::span<const Parameter> parameters, LocalTime deadline) {
+  try {
+    return attempt(statement, parameters, deadline);
+  } catch (const Refusal& error) {
     if (error.sql_state() != "42P01") throw;
     // Someone has dropped it. The next session finds out what to do.
     const Error missing = table_missing(connection_.database_name(), connection_.handle());
@@ -189,7 +200,7 @@ std::string PostgreSqlSession::choose_table(LocalTime deadline) {
     const std::string chosen = table_->name();
     std::string found = find_table(chosen, deadline);
     if (found.empty() && table_->may_be_made()) {
-      make_table(deadline);
+      make_table(sql::schema::postgresql_sql, "simba_mutex", {}, deadline);
       // Again: someone else may have made it at the same moment.
       found = find_table(chosen, deadline);
     }
@@ -201,7 +212,7 @@ std::string PostgreSqlSession::choose_table(LocalTime deadline) {
 /// The qualified name of the table that is chosen, or if that is gone, of the first in the search
 /// path; empty where there is none. Throws where it is there, but not to be touched.
 std::string PostgreSqlSession::find_table(const std::string& chosen, LocalTime deadline) {
-  const Result result = run(statements::find_tables, {}, deadline);
+  const Result result = run(statements::find_tables().c_str(), {}, deadline);
   if (PQntuples(result.get()) == 0 || PQnfields(result.get()) != 5) return {};
   const auto value = [&](int row, int column) {
     return std::string_view{PQgetvalue(result.get(), row, column)};
@@ -228,15 +239,24 @@ std::string PostgreSqlSession::find_table(const std::string& chosen, LocalTime d
   return name;
 }
 
-void PostgreSqlSession::make_table(LocalTime deadline) {
+/// `statement` makes a table `name`, here to be called `qualified` if that is not empty.
+void PostgreSqlSession::make_table(std::string_view statement, std::string_view name,
+                                   const std::string& qualified, LocalTime deadline) {
+  std::string text{statement};
+  if (!qualified.empty()) {
+    const std::string create = fmt::format("NOT EXISTS {}", name);
+    text.replace(text.find(create), create.size(), fmt::format("NOT EXISTS {}", qualified));
+  }
   try {
-    run(std::string{sql::schema::postgresql_sql}.c_str(), {}, deadline);
+    run(text.c_str(), {}, deadline);
   } catch (const Refusal& error) {
     // Made by someone else at the same moment: the name is taken in one catalogue or another.
     constexpr std::array<std::string_view, 3> taken{"23505", "42P07", "42710"};
     if (std::find(taken.begin(), taken.end(), error.sql_state()) != taken.end()) return;
     // No right to create here, or no schema to create in.
-    if (error.sql_state() == "42501" || error.sql_state() == "3F000") throw table_refused(error);
+    if (error.sql_state() == "42501" || error.sql_state() == "3F000") {
+      throw table_refused(error, name);
+    }
     throw;
   }
 }
@@ -308,6 +328,94 @@ bool PostgreSqlSession::init(const std::string& mutex, LocalTime deadline) {
   }
   const std::array<Parameter, 2> parameters{mutex, lock_timeout(deadline)};
   return PQntuples(execute(statements_.init, parameters, deadline).get()) == 1;
+}
+
+// ---- records -------------------------------------------------------------------------------
+
+/// The same on the table of records: what is wrong with that does not concern mutexes.
+Result PostgreSqlSession::execute_on_records(std::string RecordStatements::*statement,
+                                             std::span<const Parameter> parameters,
+                                             LocalTime deadline) {
+  if (record_statements_.read.empty()) choose_record_table(deadline);
+  try {
+    return attempt(record_statements_.*statement, parameters, deadline);
+  } catch (const Refusal& error) {
+    if (!error.sql_state().starts_with("42")) throw;
+    record_statements_ = {};
+    throw record_table_error(error, connection_.handle());
+  }
+}
+
+/// It is in the schema of the table of mutexes, wherever else the search path has one.
+void PostgreSqlSession::choose_record_table(LocalTime deadline) {
+  const std::string schema = chosen_.substr(0, chosen_.size() - statements::table_in("").size());
+  const std::string table = statements::record_table_in(schema);
+  if (!find_record_table(table, deadline)) {
+    if (!table_->may_be_made()) {
+      throw record_table_missing(connection_.database_name(), connection_.handle());
+    }
+    make_table(sql::schema::postgresql_record_sql, "simba_record", table, deadline);
+    if (!find_record_table(table, deadline)) {
+      throw record_table_missing(connection_.database_name(), connection_.handle());
+    }
+  }
+  record_statements_ = {.read = statements::on_table(statements::read_records, chosen_, table),
+                        .write = statements::on_table(statements::write_record, chosen_, table)};
+}
+
+/// Throws where it is not to be touched.
+bool PostgreSqlSession::find_record_table(const std::string& table, LocalTime deadline) {
+  const Result result = run(statements::find_tables("simba_record").c_str(), {}, deadline);
+  if (PQnfields(result.get()) != 5) return false;
+  const auto value = [&](int row, int column) {
+    return std::string_view{PQgetvalue(result.get(), row, column)};
+  };
+  for (int row = 0; row < PQntuples(result.get()); ++row) {
+    if (statements::record_table_in(value(row, 3)) != table) continue;
+    if (value(row, 1) == "t" || value(row, 2) == "f") return true;
+    throw table_of_stranger(connection_.database_name(), table, value(row, 0),
+                            PQuser(connection_.handle()));
+  }
+  return false;
+}
+
+std::vector<sql::FoundRecord> PostgreSqlSession::read_records(std::span<const std::string> mutexes,
+                                                              LocalTime deadline) {
+  if (mutexes.empty()) return {};
+  const std::array<Parameter, 1> parameters{array_of(mutexes, std::identity{})};
+  const Result result = execute_on_records(&RecordStatements::read, parameters, deadline);
+  return records_of(result.get(), mutexes.size(), connection_.database_name());
+}
+
+RecordAnswer PostgreSqlSession::write_record(const sql::RecordAsk& ask, LocalTime deadline) {
+  std::vector<Parameter> parameters{ask.mutex, ask.text, fmt::to_string(ask.replaces), {}};
+  if (ask.not_before) {
+    parameters.back() = fmt::to_string(ask.not_before->time_since_epoch().count());
+  }
+  if (ask.owner) {
+    parameters.emplace_back(ask.owner->contender_id);
+    parameters.emplace_back(fmt::to_string(ask.owner->least));
+    parameters.emplace_back(fmt::to_string(ask.owner->greatest));
+  } else {
+    parameters.resize(parameters.size() + 3);
+  }
+  parameters.emplace_back(lock_timeout(deadline));
+  const Result result = execute_on_records(&RecordStatements::write, parameters, deadline);
+  RecordWritten done = written_of(result.get(), connection_.database_name());
+  if (done.answer.outcome != RecordAnswer::Outcome::written) return std::move(done.answer);
+  if (done.written) {
+    done.answer.record.version = ask.replaces + 1;
+    done.answer.record.text = ask.text;
+    return std::move(done.answer);
+  }
+  std::vector<sql::FoundRecord> found = read_records(std::span{&ask.mutex, 1}, deadline);
+  if (found.empty()) {
+    throw Error{ErrorKind::internal,
+                fmt::format("{}: no reply for a record", connection_.database_name())};
+  }
+  done.answer.outcome = RecordAnswer::Outcome::changed;
+  done.answer.record = std::move(found.front().record);
+  return std::move(done.answer);
 }
 
 }  // namespace simba::postgresql

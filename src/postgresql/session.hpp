@@ -5,6 +5,7 @@
 #include <set>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -57,6 +58,9 @@ class PostgreSqlSession final : public sql::Session {
                                LocalTime deadline) override;
   std::vector<sql::Row> look(std::span<const std::string> mutexes, LocalTime deadline) override;
   bool init(const std::string& mutex, LocalTime deadline) override;
+  std::vector<sql::FoundRecord> read_records(std::span<const std::string> mutexes,
+                                             LocalTime deadline) override;
+  RecordAnswer write_record(const sql::RecordAsk& ask, LocalTime deadline) override;
   bool usable() noexcept override { return connection_.usable(); }
 
  private:
@@ -71,9 +75,21 @@ class PostgreSqlSession final : public sql::Session {
     std::string init;
   };
 
+  /// Those on records, whose table is looked for when one is needed.
+  struct RecordStatements {
+    std::string read;
+    std::string write;
+  };
+
   Result run(const char* statement, std::span<const Parameter> parameters, LocalTime deadline);
   Result run_prepared(const std::string& statement, std::span<const Parameter> parameters,
                       LocalTime deadline);
+  Result attempt(const std::string& statement, std::span<const Parameter> parameters,
+                 LocalTime deadline);
+  Result execute_on_records(std::string RecordStatements::*statement,
+                            std::span<const Parameter> parameters, LocalTime deadline);
+  void choose_record_table(LocalTime deadline);
+  bool find_record_table(const std::string& table, LocalTime deadline);
   Result execute(const std::string& statement, std::span<const Parameter> parameters,
                  LocalTime deadline);
   std::vector<sql::Row> change_once(sql::Change change, std::span<const sql::Ask> asks,
@@ -81,12 +97,15 @@ class PostgreSqlSession final : public sql::Session {
   void ask_to_notice_our_end(LocalTime deadline);
   std::string choose_table(LocalTime deadline);
   std::string find_table(const std::string& chosen, LocalTime deadline);
-  void make_table(LocalTime deadline);
+  void make_table(std::string_view statement, std::string_view name, const std::string& qualified,
+                  LocalTime deadline);
 
   const std::shared_ptr<ChosenTable> table_;
   const sql::Wakeup& closing_;
   Connection connection_;
+  std::string chosen_{};  // the qualified name of its table
   Statements statements_{};
+  RecordStatements record_statements_{};  // empty until needed
 
   // Prepared statements need no parsing and planning, which take most of a statement's time, but
   // belong to the server's session. Behind a pooler that shares sessions they are not used; where

@@ -194,11 +194,69 @@ SELECT $1::pg_catalog.text, 0, 0, 0, '', 0 FROM clock
 ON CONFLICT DO NOTHING
 RETURNING mutex)";
 
+/// $1 mutexes. Columns: mutex, version, content, the time; version 0 where there is none.
+inline constexpr const char* read_records = R"(
+SELECT a.mutex, coalesce(r.version, 0), coalesce(r.content, ''),
+       pg_catalog.floor(extract(epoch FROM pg_catalog.clock_timestamp())
+         OPERATOR(pg_catalog.*) 1000)::bigint
+FROM pg_catalog.unnest($1::pg_catalog.text[]) AS a(mutex)
+LEFT JOIN {record} r ON r.mutex OPERATOR(pg_catalog.=) a.mutex)";
+
+/// $1 mutex, $2 content, $3 the version to replace, $4 not before this time (NULL: at once), $5 the
+/// owner's contender id (NULL: anybody), under a version from $6 to $7, $8 lock timeout; times in
+/// ms. The record is locked before the row of the mutex, so that whoever waits for a record holds
+/// up no owner. Both stay locked until the commit: an owner whose lease ends meanwhile is not
+/// succeeded before. The time is taken with both locked.
+/// Columns: the outcome, whether it was written, version and content as they were found, the time.
+/// `written` without being so: someone else has made the record at the same moment.
+inline constexpr const char* write_record = R"(
+WITH clock AS MATERIALIZED (
+  SELECT pg_catalog.set_config('lock_timeout', $8::pg_catalog.text, true),
+         CASE WHEN pg_catalog.current_setting('synchronous_commit')
+                   OPERATOR(pg_catalog.=) ANY (ARRAY['off', 'local']::pg_catalog.text[])
+              THEN pg_catalog.set_config('synchronous_commit', 'on', true) END
+), found AS MATERIALIZED (
+  SELECT r.version, r.content
+  FROM clock CROSS JOIN {record} r
+  WHERE r.mutex OPERATOR(pg_catalog.=) $1::pg_catalog.text
+  FOR NO KEY UPDATE OF r
+), owner AS MATERIALIZED (
+  SELECT m.owner_id, m.version, m.transition_at
+  FROM (SELECT pg_catalog.count(*) FROM found) AS locked CROSS JOIN {table} m
+  WHERE m.mutex OPERATOR(pg_catalog.=) $1::pg_catalog.text AND $5::pg_catalog.text IS NOT NULL
+  FOR SHARE OF m
+), moment AS MATERIALIZED (
+  SELECT pg_catalog.floor(extract(epoch FROM pg_catalog.clock_timestamp())
+           OPERATOR(pg_catalog.*) 1000)::bigint AS now
+  FROM (SELECT pg_catalog.count(*) FROM owner) AS locked
+), verdict AS MATERIALIZED (
+  SELECT n.now, CASE
+    WHEN $5::pg_catalog.text IS NOT NULL AND NOT EXISTS (
+      SELECT FROM owner o
+      WHERE o.owner_id OPERATOR(pg_catalog.=) $5::pg_catalog.text
+        AND o.transition_at OPERATOR(pg_catalog.>=) n.now
+        AND o.version OPERATOR(pg_catalog.>=) $6::bigint
+        AND o.version OPERATOR(pg_catalog.<=) $7::bigint) THEN 'not_owned'
+    WHEN coalesce((SELECT f.version FROM found f), 0) OPERATOR(pg_catalog.<>) $3::bigint THEN 'changed'
+    WHEN n.now OPERATOR(pg_catalog.<) $4::bigint THEN 'too_early'
+    ELSE 'written' END AS outcome
+  FROM moment n
+), written AS (
+  INSERT INTO {record} AS r (mutex, version, content)
+  SELECT $1::pg_catalog.text, $3::bigint OPERATOR(pg_catalog.+) 1, $2::pg_catalog.text
+  FROM verdict v WHERE v.outcome OPERATOR(pg_catalog.=) 'written'
+  ON CONFLICT (mutex) DO UPDATE SET version = excluded.version, content = excluded.content
+  WHERE r.version OPERATOR(pg_catalog.=) $3::bigint
+  RETURNING r.version
+)
+SELECT v.outcome, EXISTS (SELECT FROM written), coalesce(f.version, 0), coalesce(f.content, ''), v.now
+FROM verdict v LEFT JOIN found f ON true)";
+
 /// Lets the server look each second, while it works, whether the client is still there.
 inline constexpr const char* notice_our_end = "SET client_connection_check_interval = '1s'";
 
-/// The tables of that name in the search path, first those of the schemas that come first. Of each
-/// its owner, whether the owner is trusted with this user's privileges anyway (this user, a
+/// The tables called `{name}` in the search path, first those of the schemas that come first. Of
+/// each its owner, whether the owner is trusted with this user's privileges anyway (this user, a
 /// superuser, the owner of the database; not a role that this user is merely a member of, since
 /// whoever has a role can make others its members), whether there is something on the table that
 /// could run code of the owner with them, its schema, quoted, and whether its owner is not trusted
@@ -207,7 +265,7 @@ inline constexpr const char* notice_our_end = "SET client_connection_check_inter
 /// other than these may be its primary key, unique, or (as of 18) NOT NULL. The expressions of
 /// extended statistics are evaluated when a statement is planned, those of a generated column
 /// whenever a row is written.
-inline constexpr const char* find_tables = R"(
+inline constexpr const char* find_tables_called = R"(
 SELECT r.rolname, o.trusted,
        c.relkind OPERATOR(pg_catalog.<>) 'r' OR c.relhasrules OR c.relrowsecurity
          OR c.relhassubclass OR c.relispartition
@@ -230,13 +288,13 @@ SELECT r.rolname, o.trusted,
                            OR a.attgenerated OPERATOR(pg_catalog.<>) ''::pg_catalog."char"
                            OR (a.atthasdef AND NOT (a.attname OPERATOR(pg_catalog.=) ANY
                                (ARRAY['mutex', 'acquired_at', 'ttl_at', 'transition_at', 'owner_id',
-                                      'version']::pg_catalog.name[]))))),
+                                      'version', 'content']::pg_catalog.name[]))))),
        pg_catalog.quote_ident(n.nspname),
        NOT o.trusted AND pg_catalog.bool_or(o.trusted) OVER ()
 FROM pg_catalog.unnest(pg_catalog.current_schemas(false)) WITH ORDINALITY AS s(name, place)
 JOIN pg_catalog.pg_namespace n ON n.nspname OPERATOR(pg_catalog.=) s.name
 JOIN pg_catalog.pg_class c ON c.relnamespace OPERATOR(pg_catalog.=) n.oid
-                          AND c.relname OPERATOR(pg_catalog.=) 'simba_mutex'
+                          AND c.relname OPERATOR(pg_catalog.=) '{name}'
 JOIN pg_catalog.pg_roles r ON r.oid OPERATOR(pg_catalog.=) c.relowner
 JOIN pg_catalog.pg_database d ON d.datname OPERATOR(pg_catalog.=) pg_catalog.current_database()
 CROSS JOIN LATERAL (
@@ -244,14 +302,24 @@ CROSS JOIN LATERAL (
          OR r.oid OPERATOR(pg_catalog.=) d.datdba AS trusted) o
 ORDER BY s.place)";
 
+inline std::string find_tables(std::string_view name = "simba_mutex") {
+  return fmt::format(fmt::runtime(find_tables_called), fmt::arg("name", name));
+}
+
 /// The qualified name of the table in a schema, as `find_tables` has it.
 inline std::string table_in(std::string_view quoted_schema) {
   return fmt::format("{}.simba_mutex", quoted_schema);
 }
 
-/// The statement on the table of this qualified name.
-inline std::string on_table(const char* statement, const std::string& table) {
-  return fmt::format(fmt::runtime(statement), fmt::arg("table", table));
+inline std::string record_table_in(std::string_view quoted_schema) {
+  return fmt::format("{}.simba_record", quoted_schema);
+}
+
+/// The statement on the table of this qualified name, and on that of records beside it.
+inline std::string on_table(const char* statement, const std::string& table,
+                            const std::string& record_table = {}) {
+  return fmt::format(fmt::runtime(statement), fmt::arg("table", table),
+                     fmt::arg("record", record_table));
 }
 
 inline constexpr const char* listen = "LISTEN simba_mutex";

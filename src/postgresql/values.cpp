@@ -1,5 +1,6 @@
 #include "postgresql/values.hpp"
 
+#include <chrono>
 #include <cstdint>
 #include <libpq-fe.h>
 #include <system_error>
@@ -39,6 +40,13 @@ class Reader {
     const auto value = detail::parse_number<Number>(text(row, column));
     if (!value) refuse(fmt::format("column {} is not a valid number", column + 1));
     return *value;
+  }
+
+  /// Version, content and time, from this column on.
+  MutexRecord record(int row, int column) const {
+    return {.text = std::string{text(row, column + 1)},
+            .version = number<std::uint64_t>(row, column),
+            .now = SystemTime{std::chrono::milliseconds{number<std::int64_t>(row, column + 2)}}};
   }
 
  private:
@@ -91,6 +99,43 @@ std::vector<sql::Row> rows_of(const PGresult* result, std::size_t most,
                     .refused = refused >= 0 && reader.text(row, refused) == "t"});
   }
   return rows;
+}
+
+std::vector<sql::FoundRecord> records_of(const PGresult* result, std::size_t most,
+                                         std::string_view database_name) {
+  const Reader reader{result, database_name};
+  const int count = PQntuples(result);
+  if (PQresultStatus(result) != PGRES_TUPLES_OK || PQnfields(result) != 4) {
+    reader.refuse("columns are missing");
+  }
+  if (static_cast<std::size_t>(count) > most) reader.refuse("more rows than requested");
+  std::vector<sql::FoundRecord> records;
+  records.reserve(static_cast<std::size_t>(count));
+  for (int row = 0; row < count; ++row) {
+    records.push_back({std::string{reader.text(row, 0)}, reader.record(row, 1)});
+  }
+  return records;
+}
+
+RecordWritten written_of(const PGresult* result, std::string_view database_name) {
+  using Outcome = RecordAnswer::Outcome;
+  const Reader reader{result, database_name};
+  if (PQresultStatus(result) != PGRES_TUPLES_OK || PQnfields(result) != 5 ||
+      PQntuples(result) != 1) {
+    reader.refuse("columns or rows are missing");
+  }
+  RecordAnswer answer{.outcome = Outcome::written, .record = reader.record(0, 2)};
+  const std::string_view outcome = reader.text(0, 0);
+  if (outcome == "not_owned") {
+    answer.outcome = Outcome::not_owned;
+  } else if (outcome == "changed") {
+    answer.outcome = Outcome::changed;
+  } else if (outcome == "too_early") {
+    answer.outcome = Outcome::too_early;
+  } else if (outcome != "written") {
+    reader.refuse("unknown outcome");
+  }
+  return {std::move(answer), reader.text(0, 1) == "t"};
 }
 
 }  // namespace simba::postgresql

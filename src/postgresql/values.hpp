@@ -30,4 +30,15 @@ class ArrayLiteral {
 std::vector<sql::Row> rows_of(const pg_result* result, std::size_t most,
                               std::string_view database_name);
 
+/// The same for an answer to `statements::read_records`.
+std::vector<sql::FoundRecord> records_of(const pg_result* result, std::size_t most,
+                                         std::string_view database_name);
+
+/// What `statements::write_record` has answered.
+struct RecordWritten {
+  RecordAnswer answer;  ///< the outcome with the record as it was found
+  bool written = false;
+};
+RecordWritten written_of(const pg_result* result, std::string_view database_name);
+
 }  // namespace simba::postgresql

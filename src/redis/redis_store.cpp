@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "redis/routing/record_request.hpp"
+
 namespace simba::redis {
 
 using engine::AnswerHandler;
@@ -73,6 +75,32 @@ std::unique_ptr<engine::Watch> RedisStore::watch(const LeaseRequest& request,
                                                  NoticeHandler handler) {
   check(request);
   return session_.get()->watch(request, std::move(handler));
+}
+
+void RedisStore::read(const std::string& mutex, RecordHandler handler) {
+  std::shared_ptr<Session> session;
+  try {
+    check({.mutex = mutex, .contender_id = {}});
+    session = session_.get();
+  } catch (const Error& error) {
+    handler(error);
+    return;
+  }
+  std::make_shared<RecordRequest>(session->context(), mutex, std::move(handler))->send();
+}
+
+void RedisStore::write(const RecordWrite& write, RecordHandler handler) {
+  std::shared_ptr<Session> session;
+  try {
+    check({.mutex = write.mutex,
+           .contender_id = write.owner ? write.owner->contender_id : std::string{}});
+    if (write.owner) check_not_blank("contender id", write.owner->contender_id);
+    session = session_.get();
+  } catch (const Error& error) {
+    handler(error);
+    return;
+  }
+  std::make_shared<RecordRequest>(session->context(), write, std::move(handler))->send();
 }
 
 void RedisStore::send(Kind kind, const LeaseRequest& request, FencingToken token,

@@ -2,12 +2,14 @@
 
 #include <functional>
 #include <memory>
+#include <string>
 #include <string_view>
 
 #include "engine/open_while_attached.hpp"
 #include "redis/connection/connection.hpp"
 #include "redis/routing/script_request.hpp"
 #include "redis/session.hpp"
+#include "simba/core/mutex_records.hpp"
 #include "simba/core/runtime.hpp"
 #include "simba/engine/lease_store.hpp"
 #include "simba/redis/redis_options.hpp"
@@ -18,6 +20,7 @@ namespace simba::redis {
 ///
 /// Threads: see LeaseStore. Requests are answered on the session's thread, or inside the call.
 class RedisStore final : public engine::LeaseStore,
+                         public MutexRecords,
                          public std::enable_shared_from_this<RedisStore> {
  public:
   /// `options` have been checked; `make_io` is called for each session.
@@ -35,6 +38,10 @@ class RedisStore final : public engine::LeaseStore,
   void retrieve(const engine::LeaseRequest& request, engine::AnswerHandler handler) override;
   std::unique_ptr<engine::Watch> watch(const engine::LeaseRequest& request,
                                        engine::NoticeHandler handler) override;
+
+  MutexRecords* records() noexcept override { return this; }
+  void read(const std::string& mutex, RecordHandler handler) override;
+  void write(const RecordWrite& write, RecordHandler handler) override;
 
  private:
   void send(ScriptRequest::Kind kind, const engine::LeaseRequest& request, FencingToken token,

@@ -88,7 +88,7 @@ LeaseAnswer Claims::judge(Claim& claim, Change change, const LeaseRequest& reque
   if (!names_it) {
     claim.lost(record.fencing_token);
   } else if (!refused || explained) {
-    claim.learn(record.fencing_token);
+    claim.learn(change, record.fencing_token);
   } else if (change == Change::acquire) {
     record.namesake = true;
   } else if (claim.acquiring > 0) {
@@ -114,8 +114,9 @@ void Claims::Claim::settle(Change change, std::optional<FencingToken> version,
 }
 
 /// Answers may overtake each other, so what is known only grows.
-void Claims::Claim::learn(FencingToken version) noexcept {
+void Claims::Claim::learn(Change change, FencingToken version) noexcept {
   if (version <= known) return;
+  if (change == Change::acquire) first = version;
   known = version;
   renewals = 0;
   asks = false;
@@ -136,6 +137,19 @@ void Claims::sweep(LocalTime now) {
     return entry.second.in_flight == 0 && entry.second.until < now;
   });
   sweep_at_ = std::max(few, 2 * claims_.size());
+}
+
+Claims::Versions Claims::grown_from(const RecordOwner& owner, const std::string& mutex) const {
+  const FencingToken token = owner.fencing_token;
+  const std::lock_guard lock{mutex_};
+  for (auto at = claims_.lower_bound({mutex, owner.contender_id, 0}); at != claims_.end(); ++at) {
+    const auto& [key, claim] = *at;
+    if (std::get<0>(key) != mutex || std::get<1>(key) != owner.contender_id) break;
+    if (claim.known != 0 && token >= claim.first && token <= claim.explained()) {
+      return {claim.known, claim.explained()};
+    }
+  }
+  return {token, token};
 }
 
 std::size_t Claims::size() const {

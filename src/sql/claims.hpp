@@ -46,6 +46,15 @@ class Claims {
                                const Result<std::optional<Row>>& result, engine::LeaseAnswer answer,
                                LocalTime now);
 
+  /// The versions under which a row is the contender's that got `token` with its present ownership
+  /// or a renewal of it. Just `token` where nothing is known of that ownership.
+  struct Versions {
+    FencingToken least = 0;
+    FencingToken greatest = 0;
+    bool operator==(const Versions&) const = default;
+  };
+  Versions grown_from(const RecordOwner& owner, const std::string& mutex) const;
+
   /// How many contenders it remembers something of.
   std::size_t size() const;
 
@@ -54,6 +63,7 @@ class Claims {
 
   struct Claim {
     FencingToken known = 0;       // the newest version of ours that we were told; 0: none
+    FencingToken first = 0;       // the version of the acquisition that `known` grew out of
     std::uint64_t renewals = 0;   // under `known`, not known to have done nothing
     bool asks = false;            // has asked for the mutex since it was told `known`
     std::uint64_t acquiring = 0;  // acquisitions that are not known to have done nothing
@@ -62,7 +72,7 @@ class Claims {
     LocalTime acquired_until{};   // the same of the acquisitions alone
 
     FencingToken explained() const noexcept { return known + (renewals > 0 ? 1 : 0); }
-    void learn(FencingToken version) noexcept;
+    void learn(Change change, FencingToken version) noexcept;
     void lost(FencingToken version) noexcept;
     void settle(Change change, std::optional<FencingToken> version, const Error* error) noexcept;
     bool is_empty() const noexcept { return known == 0 && acquiring == 0 && in_flight == 0; }

@@ -11,6 +11,7 @@
 
 #include "simba/core/error.hpp"
 #include "simba/core/log.hpp"
+#include "simba/core/mutex_records.hpp"
 #include "simba/core/time.hpp"
 #include "sql/workers/poll_wait.hpp"
 
@@ -51,6 +52,27 @@ struct Row {
   std::optional<Error> problem{};
 };
 
+/// A record to be written, on conditions.
+struct RecordAsk {
+  std::string mutex;
+  std::string text;
+  std::uint64_t replaces = 0;  ///< its version
+
+  /// Who must own the mutex, under a version between these two.
+  struct Owner {
+    std::string contender_id;
+    FencingToken least = 0;
+    FencingToken greatest = 0;
+  };
+  std::optional<Owner> owner{};
+  std::optional<SystemTime> not_before{};
+};
+
+struct FoundRecord {
+  std::string mutex;
+  MutexRecord record;
+};
+
 /// One connection. It throws `Error`, and nothing else, when something goes wrong: `timeout` where
 /// the deadline passed, `in_doubt` where the connection broke after sending or the server was
 /// stopped at work, so that something may have been changed, `unavailable` where the server has
@@ -80,6 +102,14 @@ class Session {
 
   /// Makes a free row; tells whether there was none.
   virtual bool init(const std::string& mutex, LocalTime deadline) = 0;
+
+  /// The record of each of these mutexes, in any order; an empty one where there is none.
+  virtual std::vector<FoundRecord> read_records(std::span<const std::string> mutexes,
+                                                LocalTime deadline) = 0;
+
+  /// As `MutexRecords::write`, by the database's clocks alone: that of the leases for the owner,
+  /// the wall clock for the time.
+  virtual RecordAnswer write_record(const RecordAsk& ask, LocalTime deadline) = 0;
 
   /// False once the connection is broken, even if that was noticed only now and while idle. A
   /// session that is not usable is thrown away.

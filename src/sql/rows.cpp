@@ -45,4 +45,19 @@ bool refuses(const Row& unchanged, Change change, const Ask& ask) noexcept {
   return change == Change::acquire || unchanged.version > *ask.version;
 }
 
+bool owns(const RecordAsk& ask, const Row& row) noexcept {
+  if (!ask.owner) return true;
+  return row.owner_id == ask.owner->contender_id && row.transition_at >= row.now &&
+         row.version >= ask.owner->least && row.version <= ask.owner->greatest;
+}
+
+RecordAnswer::Outcome outcome_of(const RecordAsk& ask, bool owned,
+                                 const MutexRecord& found) noexcept {
+  using Outcome = RecordAnswer::Outcome;
+  if (!owned) return Outcome::not_owned;
+  if (found.version != ask.replaces) return Outcome::changed;
+  if (ask.not_before && found.now < *ask.not_before) return Outcome::too_early;
+  return Outcome::written;
+}
+
 }  // namespace simba::sql

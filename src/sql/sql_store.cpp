@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdint>
+#include <limits>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -75,6 +77,7 @@ class Opened {
         hub_{std::move(hub)},
         pool_{std::make_shared<StatementPool>(std::move(database), plan, runtime_->log)} {}
 
+  const std::shared_ptr<StatementPool>& shared_pool() const noexcept { return pool_; }
   StatementPool& pool() const noexcept { return *pool_; }
   const std::shared_ptr<Claims>& claims() const noexcept { return claims_; }
 
@@ -113,8 +116,65 @@ class Opened {
   bool closed_ = false;
 };
 
+/// A write of a record on its way. The version of the mutex grows with each renewal, so one that is
+/// refused because of that goes again under the versions that are known then.
+class RecordWriting : public std::enable_shared_from_this<RecordWriting> {
+ public:
+  RecordWriting(std::shared_ptr<StatementPool> pool, std::shared_ptr<const Claims> claims,
+                const RecordWrite& write, RecordHandler handler)
+      : pool_{std::move(pool)},
+        claims_{std::move(claims)},
+        owner_{write.owner},
+        ask_{.mutex = write.mutex,
+             .text = write.text,
+             .replaces = representable(write.replaces),
+             .not_before = write.not_before},
+        handler_{std::move(handler)} {}
+
+  void send() {
+    if (owner_) {
+      versions_ = claims_->grown_from(*owner_, ask_.mutex);
+      ask_.owner = RecordAsk::Owner{.contender_id = owner_->contender_id,
+                                    .least = representable(versions_.least),
+                                    .greatest = representable(versions_.greatest)};
+    }
+    ++sent_;
+    pool_->write_record(
+        ask_, [self = shared_from_this()](const RecordResult& result) { self->answered(result); });
+  }
+
+ private:
+  void answered(const RecordResult& result) {
+    const auto* answer = std::get_if<RecordAnswer>(&result);
+    const bool refused =
+        answer != nullptr && answer->outcome == RecordAnswer::Outcome::not_owned && owner_;
+    if (refused && sent_ < most_times && claims_->grown_from(*owner_, ask_.mutex) != versions_) {
+      send();
+    } else {
+      handler_(result);
+    }
+  }
+
+  /// Databases have signed numbers. No version gets that far.
+  static std::uint64_t representable(std::uint64_t version) noexcept {
+    return std::min<std::uint64_t>(version, std::numeric_limits<std::int64_t>::max() - 1);
+  }
+
+  static constexpr int most_times = 5;
+
+  const std::shared_ptr<StatementPool> pool_;
+  const std::shared_ptr<const Claims> claims_;
+  const std::optional<RecordOwner> owner_;
+  RecordAsk ask_;
+  const RecordHandler handler_;
+  Claims::Versions versions_{};
+  int sent_ = 0;
+};
+
 /// Threads: see LeaseStore. A request is answered on a thread of the pool, or inside the call.
-class SqlStore final : public engine::LeaseStore, public std::enable_shared_from_this<SqlStore> {
+class SqlStore final : public engine::LeaseStore,
+                       public MutexRecords,
+                       public std::enable_shared_from_this<SqlStore> {
  public:
   SqlStore(std::shared_ptr<Database> database, const SqlPlan& plan,
            std::shared_ptr<const Runtime> runtime)
@@ -192,9 +252,24 @@ class SqlStore final : public engine::LeaseStore, public std::enable_shared_from
     return watch;
   }
 
+  MutexRecords* records() noexcept override { return this; }
+
+  void read(const std::string& mutex, RecordHandler handler) override {
+    serve(std::move(handler), [&](const Opened& opened, RecordHandler next) {
+      opened.pool().read_record(mutex, std::move(next));
+    });
+  }
+
+  void write(const RecordWrite& write, RecordHandler handler) override {
+    serve(std::move(handler), [&](const Opened& opened, RecordHandler next) {
+      std::make_shared<RecordWriting>(opened.shared_pool(), opened.claims(), write, std::move(next))
+          ->send();
+    });
+  }
+
  private:
-  template <class Function>
-  void serve(AnswerHandler handler, const Function& function) {
+  template <class Handler, class Function>
+  void serve(Handler handler, const Function& function) {
     std::shared_ptr<Opened> opened;
     try {
       opened = opened_.get();

@@ -188,6 +188,10 @@ std::int64_t Statement::number(int column) const {
   return ::sqlite3_column_int64(statement_.get(), column);
 }
 
+bool Statement::is_null(int column) const {
+  return ::sqlite3_column_type(statement_.get(), column) == SQLITE_NULL;
+}
+
 bool Statement::is_number(int column) const {
   return ::sqlite3_column_type(statement_.get(), column) == SQLITE_INTEGER;
 }

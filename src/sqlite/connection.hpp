@@ -38,6 +38,8 @@ class Statement {
   std::string text(int column) const;
   std::int64_t number(int column) const;
 
+  bool is_null(int column) const;
+
   /// Whether the column holds a whole number, and not something that can be turned into one.
   bool is_number(int column) const;
 

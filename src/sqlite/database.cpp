@@ -46,7 +46,7 @@ std::unique_ptr<sql::Session> SqliteDatabase::connect(LocalTime deadline,
     clock = clock_;
   }
   return std::make_unique<SqliteSession>(std::move(connection), std::move(liveness),
-                                         std::move(clock));
+                                         std::move(clock), schema_);
 }
 
 void SqliteDatabase::ensure_schema(Connection& connection) const {

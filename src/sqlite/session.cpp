@@ -11,6 +11,7 @@
 
 #include "core/text.hpp"
 #include "sql/rows.hpp"
+#include "sqlite_schema.hpp"
 
 namespace simba::sqlite {
 
@@ -68,10 +69,12 @@ std::vector<Row> refused(Change change, std::span<const Ask> asks, std::vector<R
 }  // namespace
 
 SqliteSession::SqliteSession(std::unique_ptr<Connection> connection,
-                             std::shared_ptr<const Liveness> liveness, HostClock clock)
+                             std::shared_ptr<const Liveness> liveness, HostClock clock,
+                             sql::Schema schema)
     : connection_{std::move(connection)},
       liveness_{std::move(liveness)},
       clock_{std::move(clock)},
+      schema_{schema},
       acquire_{*connection_, statements::acquire},
       guard_{*connection_, statements::guard},
       release_{*connection_, statements::release},
@@ -231,6 +234,79 @@ bool SqliteSession::init(const std::string& mutex, LocalTime deadline) {
   const bool made = init_.step();
   if (made) init_.run();
   return made;
+}
+
+// ---- records -------------------------------------------------------------------------------
+
+SqliteSession::RecordStatements& SqliteSession::record_statements() {
+  if (records_) return *records_;
+  const auto is_there = [this] { return has_row(*connection_, statements::look_for_records); };
+  if (!is_there() && schema_ == sql::Schema::create) {
+    Transaction transaction{*connection_};
+    connection_->execute(sql::schema::sqlite_sql.data());
+    transaction.commit();
+  }
+  if (!is_there()) {
+    throw Error{ErrorKind::configuration,
+                fmt::format("SQLite store: {} lacks table simba_record, or it differs from that in "
+                            "{}/sqlite.sql; records of schedules need it; run simba init",
+                            connection_->path().string(), SIMBA_SCHEMA_FOLDER)};
+  }
+  return records_.emplace(*connection_);
+}
+
+std::vector<sql::FoundRecord> SqliteSession::find_records(std::span<const std::string> mutexes) {
+  // The host's wall clock: that of the database never hears of its being set.
+  const auto now = floor<milliseconds>(std::chrono::system_clock::now());
+  Statement& statement = record_statements().read;
+  statement.bind(1, json_array(mutexes));
+  std::vector<sql::FoundRecord> found;
+  while (statement.step()) {
+    found.push_back({statement.text(0), {.now = now}});
+    sql::FoundRecord& one = found.back();
+    if (statement.is_null(1)) continue;
+    if (!statement.is_number(1) || statement.number(1) < 0 || !statement.is_text(2)) {
+      statement.reset();
+      throw Error{
+          ErrorKind::configuration,
+          fmt::format("SQLite store: {}: invalid values in table simba_record for mutex \"{}\"; "
+                      "delete that row while nobody uses the mutex",
+                      connection_->path().string(), detail::excerpt(one.mutex))};
+    }
+    one.record.version = static_cast<std::uint64_t>(statement.number(1));
+    one.record.text = statement.text(2);
+  }
+  return found;
+}
+
+std::vector<sql::FoundRecord> SqliteSession::read_records(std::span<const std::string> mutexes,
+                                                          LocalTime deadline) {
+  connection_->set_deadline(deadline);
+  return find_records(mutexes);
+}
+
+RecordAnswer SqliteSession::write_record(const sql::RecordAsk& ask, LocalTime deadline) {
+  connection_->set_deadline(deadline);
+  Statement& write = record_statements().write;
+  set_durability(Durability::at_once);
+  Transaction transaction{*connection_};
+  connection_->check_place();
+  check_clock();
+  const std::span mutex{&ask.mutex, 1};
+  const std::vector<Row> rows = shown(read(mutex));
+  const bool owned = !ask.owner || (!rows.empty() && sql::owns(ask, rows.front()));
+  RecordAnswer answer;
+  answer.record = std::move(find_records(mutex).front().record);
+  answer.outcome = sql::outcome_of(ask, owned, answer.record);
+  if (answer.outcome != RecordAnswer::Outcome::written) return answer;
+  ++answer.record.version;
+  answer.record.text = ask.text;
+  write.bind(1, ask.mutex)
+      .bind(2, static_cast<std::int64_t>(answer.record.version))
+      .bind(3, ask.text)
+      .run();
+  transaction.commit();
+  return answer;
 }
 
 // ---- small parts ---------------------------------------------------------------------------

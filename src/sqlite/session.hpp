@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "simba/sql/sql_options.hpp"
 #include "sql/database.hpp"
 #include "sqlite/connection.hpp"
 #include "sqlite/host_clock.hpp"
@@ -20,14 +21,17 @@ namespace simba::sqlite {
 class SqliteSession final : public sql::Session {
  public:
   /// The table exists. Makes the clock of this boot the database's clock, which frees all mutexes
-  /// of an earlier one.
+  /// of an earlier one. The table of records is made at the first need of it, if `schema` says so.
   SqliteSession(std::unique_ptr<Connection> connection, std::shared_ptr<const Liveness> liveness,
-                HostClock clock);
+                HostClock clock, sql::Schema schema);
 
   std::vector<sql::Row> change(sql::Change change, std::span<const sql::Ask> asks,
                                LocalTime deadline) override;
   std::vector<sql::Row> look(std::span<const std::string> mutexes, LocalTime deadline) override;
   bool init(const std::string& mutex, LocalTime deadline) override;
+  std::vector<sql::FoundRecord> read_records(std::span<const std::string> mutexes,
+                                             LocalTime deadline) override;
+  RecordAnswer write_record(const sql::RecordAsk& ask, LocalTime deadline) override;
   bool usable() noexcept override { return usable_ && connection_->is_sound(); }
 
  private:
@@ -42,6 +46,13 @@ class SqliteSession final : public sql::Session {
   struct Marks {
     std::string gone{};
     std::string alive{};
+  };
+
+  struct RecordStatements {
+    explicit RecordStatements(Connection& connection)
+        : read{connection, statements::read_records}, write{connection, statements::write_record} {}
+    Statement read;
+    Statement write;
   };
 
   enum class Durability { at_once, soon };
@@ -61,10 +72,13 @@ class SqliteSession final : public sql::Session {
   std::optional<Found> result_of(Statement& statement) const;
   /// Throws Error `configuration` where a number is none, as a stranger may have written it.
   Found found_in(Statement& statement) const;
+  RecordStatements& record_statements();
+  std::vector<sql::FoundRecord> find_records(std::span<const std::string> mutexes);
 
   const std::unique_ptr<Connection> connection_;
   const std::shared_ptr<const Liveness> liveness_;
   const HostClock clock_;
+  const sql::Schema schema_;
   Statement acquire_;
   Statement guard_;
   Statement release_;
@@ -72,6 +86,7 @@ class SqliteSession final : public sql::Session {
   Statement look_at_many_;
   Statement init_;
   Statement read_clock_;
+  std::optional<RecordStatements> records_{};  // once the table was needed
   std::int64_t epoch_offset_ = 0;
   Durability durability_ = Durability::at_once;
   bool usable_ = true;

@@ -58,4 +58,19 @@ inline constexpr const char* forget_clocks = "DELETE FROM simba_clock";
 inline constexpr const char* set_clock =
     "INSERT INTO simba_clock (boot_id, epoch_offset) VALUES (?1, ?2)";
 
+// A row if the table of records is there and ours.
+inline constexpr const char* look_for_records = R"(
+SELECT 1 WHERE 3 = (
+  SELECT count(*) FROM pragma_table_info('simba_record')
+  WHERE name IN ('version', 'content') OR (name = 'mutex' AND pk = 1)))";
+
+// ?1 the mutexes as an array of JSON
+inline constexpr const char* read_records = R"(
+SELECT value, version, content FROM json_each(?1) LEFT JOIN simba_record ON mutex = value)";
+
+// ?2 version, ?3 content
+inline constexpr const char* write_record = R"(
+INSERT INTO simba_record (mutex, version, content) VALUES (?1, ?2, ?3)
+ON CONFLICT (mutex) DO UPDATE SET version = excluded.version, content = excluded.content)";
+
 }  // namespace simba::sqlite::statements

@@ -16,6 +16,8 @@ Meaning meaning_of(Code code) {
       return {ErrorKind::unavailable, "the node does not exist"};
     case Code::node_exists:
       return {ErrorKind::unavailable, "the node already exists"};
+    case Code::bad_version:
+      return {ErrorKind::unavailable, "the node was changed meanwhile"};
     case Code::no_auth:
       return {ErrorKind::permission,
               "permission denied by its ACL; grant read, write, create and delete on the base path "

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "zookeeper/queue/mutex_queues.hpp"
 #include "zookeeper/queue/node_names.hpp"
 
@@ -19,6 +21,11 @@ ZooKeeperStore::ZooKeeperStore(Settings settings, std::shared_ptr<Connector> con
 
 void ZooKeeperStore::check_names(std::string_view mutex, std::string_view /*contender_id*/) const {
   check_node_name("mutex name", mutex);
+  if (mutex == records_name) {
+    throw InvalidArgumentError{fmt::format(
+        "on ZooKeeper the mutex name '{}' is reserved for Simba's records; choose another name",
+        mutex)};
+  }
   if (settings_->root.empty() && mutex == "zookeeper") {
     throw InvalidArgumentError{
         "the node /zookeeper is reserved by ZooKeeper; choose another mutex name or set a base "
@@ -70,9 +77,20 @@ std::unique_ptr<engine::Watch> ZooKeeperStore::watch(const LeaseRequest& request
   return checked(request)->watch(request, std::move(handler));
 }
 
-template <class Function>
-void ZooKeeperStore::serve(const LeaseRequest& request, AnswerHandler handler,
-                           const Function& function) {
+void ZooKeeperStore::read(const std::string& mutex, RecordHandler handler) {
+  serve({.mutex = mutex, .contender_id = {}}, std::move(handler),
+        [&](MutexQueues& queues, RecordHandler next) { queues.read(mutex, std::move(next)); });
+}
+
+void ZooKeeperStore::write(const RecordWrite& write, RecordHandler handler) {
+  serve({.mutex = write.mutex,
+         .contender_id = write.owner ? write.owner->contender_id : std::string{}},
+        std::move(handler),
+        [&](MutexQueues& queues, RecordHandler next) { queues.write(write, std::move(next)); });
+}
+
+template <class Handler, class Function>
+void ZooKeeperStore::serve(const LeaseRequest& request, Handler handler, const Function& function) {
   std::shared_ptr<MutexQueues> queues;
   try {
     queues = checked(request);

@@ -1,9 +1,11 @@
 #pragma once
 
 #include <memory>
+#include <string>
 #include <string_view>
 
 #include "engine/open_while_attached.hpp"
+#include "simba/core/mutex_records.hpp"
 #include "simba/core/runtime.hpp"
 #include "simba/engine/lease_store.hpp"
 #include "zookeeper/client/client.hpp"
@@ -18,6 +20,7 @@ class MutexQueues;
 /// Threads: see LeaseStore. Requests are answered on the thread that brought the news, or inside
 /// the call.
 class ZooKeeperStore final : public engine::LeaseStore,
+                             public MutexRecords,
                              public std::enable_shared_from_this<ZooKeeperStore> {
  public:
   ZooKeeperStore(Settings settings, std::shared_ptr<Connector> connector,
@@ -37,10 +40,13 @@ class ZooKeeperStore final : public engine::LeaseStore,
   std::unique_ptr<engine::Watch> watch(const engine::LeaseRequest& request,
                                        engine::NoticeHandler handler) override;
 
+  MutexRecords* records() noexcept override { return this; }
+  void read(const std::string& mutex, RecordHandler handler) override;
+  void write(const RecordWrite& write, RecordHandler handler) override;
+
  private:
-  template <class Function>
-  void serve(const engine::LeaseRequest& request, engine::AnswerHandler handler,
-             const Function& function);
+  template <class Handler, class Function>
+  void serve(const engine::LeaseRequest& request, Handler handler, const Function& function);
   std::shared_ptr<MutexQueues> checked(const engine::LeaseRequest& request) const;
 
   // constant after construction

@@ -90,7 +90,7 @@ std::shared_ptr<ContractRun> register_contract(StoreUnderTest store, std::string
         detail::outage_cases(), detail::observer_cases(), detail::callback_cases(),
         detail::locker_cases(), detail::client_cases(), detail::scheduler_cases(),
         detail::name_cases(), detail::size_cases(), detail::process_cases(),
-        detail::identity_cases()}) {
+        detail::identity_cases(), detail::record_cases()}) {
     for (const ContractCase& test : theme) {
       ::testing::RegisterTest(suite.c_str(), test.name, nullptr, nullptr, test.location.file_name(),
                               static_cast<int>(test.location.line()), [run, test] {

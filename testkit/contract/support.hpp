@@ -161,5 +161,6 @@ ContractCases name_cases();
 ContractCases size_cases();
 ContractCases process_cases();
 ContractCases identity_cases();
+ContractCases record_cases();
 
 }  // namespace simba::testkit::detail

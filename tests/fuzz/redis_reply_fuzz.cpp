@@ -13,6 +13,7 @@
 #include "redis/protocol/keys.hpp"
 #include "redis/protocol/lease_answer.hpp"
 #include "redis/protocol/message.hpp"
+#include "redis/protocol/record_answer.hpp"
 #include "redis/protocol/reply.hpp"
 #include "redis/protocol/resp_reader.hpp"
 #include "redis/protocol/server_error.hpp"
@@ -117,6 +118,13 @@ void check_answers(const Reply& reply) {
     check(record->ttl_left.count() >= 0 && record->transition_left >= record->ttl_left &&
               record->transition_left <= longest,
           "a lease is within its bounds");
+  }
+  const RecordResult result = parse_record_answer(reply);
+  if (const auto* const found = std::get_if<RecordAnswer>(&result)) {
+    check(found->record.now >= SystemTime{} && found->record.text == reply.elements[2].text,
+          "a record is as the server has it");
+  } else {
+    check(prints(std::get<Error>(result).what()), "an error can be logged");
   }
   const auto map = parse_cluster_slots(reply, Endpoint{});
   if (const auto* const known = std::get_if<ClusterMap>(&map)) {

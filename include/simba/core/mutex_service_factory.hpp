@@ -4,6 +4,7 @@
 
 #include "simba/core/executor.hpp"
 #include "simba/core/mutex_contend_service.hpp"
+#include "simba/core/mutex_records.hpp"
 #include "simba/core/mutex_retrieval_service.hpp"
 #include "simba/core/runtime.hpp"
 
@@ -62,7 +63,10 @@ class MutexRetrievalServiceFactory {
 };
 
 /// Both, as every store of Simba provides.
-class MutexServiceFactory : public MutexContendServiceFactory,
-                            public MutexRetrievalServiceFactory {};
+class MutexServiceFactory : public MutexContendServiceFactory, public MutexRetrievalServiceFactory {
+ public:
+  /// The records of the store's mutexes; empty if it keeps none. Stays attached to the store.
+  virtual std::shared_ptr<MutexRecords> records() const { return nullptr; }
+};
 
 }  // namespace simba

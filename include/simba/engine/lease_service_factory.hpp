@@ -40,6 +40,7 @@ class LeaseServiceFactory final : public MutexServiceFactory {
   std::unique_ptr<MutexRetrievalService> create_mutex_retrieval_service(
       MutexRetriever& retriever, const RetrievalServiceOptions& options) override;
   std::shared_ptr<const Runtime> runtime() const noexcept override { return runtime_; }
+  std::shared_ptr<MutexRecords> records() const override;
 
   const ContentionPlan& plan() const noexcept { return *plan_; }
 

@@ -12,6 +12,7 @@
 
 #include "simba/core/error.hpp"
 #include "simba/core/mutex_owner.hpp"
+#include "simba/core/mutex_records.hpp"
 #include "simba/core/names.hpp"
 #include "simba/core/time.hpp"
 #include "simba/engine/contention_options.hpp"
@@ -168,6 +169,10 @@ class LeaseStore {
   /// unless it is certain that nothing has changed since the call. Notices may be lost. Throws
   /// Error if the store knows already that it cannot: a change is then noticed later.
   virtual std::unique_ptr<Watch> watch(const LeaseRequest& request, NoticeHandler handler) = 0;
+
+  /// What the store keeps beside its mutexes, as long as it lives; null: nothing. Requests fail
+  /// while nobody is attached.
+  virtual MutexRecords* records() noexcept { return nullptr; }
 };
 
 }  // namespace simba::engine

@@ -51,6 +51,8 @@ class MemoryStore final : public engine::LeaseStore {
   void retrieve(const engine::LeaseRequest& request, engine::AnswerHandler handler) override;
   std::unique_ptr<engine::Watch> watch(const engine::LeaseRequest& request,
                                        engine::NoticeHandler handler) override;
+  /// Their time is `Clock::wall_now`. A record that has been written stays as long as the store.
+  MutexRecords* records() noexcept override;
 
  private:
   const std::shared_ptr<LeaseTable> table_;  // shared with the watches

@@ -20,7 +20,7 @@ struct MySqlOptions {
   std::string host = "127.0.0.1";
   std::uint16_t port = 3306;
   std::string unix_socket{};  ///< a path, used instead of host and port
-  std::string user{};         ///< needs SELECT, INSERT and UPDATE on table `simba_mutex`
+  std::string user{};         ///< needs SELECT, INSERT and UPDATE on its tables
   /// Sent itself only to a server that is verified (`tls.mode` verify or verify_ca) or on a Unix
   /// socket. To others it is proven; accounts whose authentication method cannot do that, such as
   /// caching_sha2_password, are refused.

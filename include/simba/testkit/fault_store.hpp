@@ -10,7 +10,7 @@
 namespace simba::testkit {
 
 /// The kinds of requests to a store.
-enum class Operation { acquire, guard, release, retrieve, watch };
+enum class Operation { acquire, guard, release, retrieve, watch, read_record, write_record };
 
 class FaultNotices;
 
@@ -105,17 +105,17 @@ class FaultStore final : public engine::LeaseStore {
   void retrieve(const engine::LeaseRequest& request, engine::AnswerHandler handler) override;
   std::unique_ptr<engine::Watch> watch(const engine::LeaseRequest& request,
                                        engine::NoticeHandler handler) override;
+  /// Those of the wrapped store; null if it has none.
+  MutexRecords* records() noexcept override;
 
  private:
-  struct Call;
   class Line;
-
-  void receive(Call call);
-  void carry_out(Call call);
+  class Records;
 
   const std::shared_ptr<engine::LeaseStore> store_;
   const std::shared_ptr<Line> line_;  // shared with answers under way
   const std::shared_ptr<FaultNotices> notices_;
+  const std::unique_ptr<MutexRecords> records_;
 };
 
 }  // namespace simba::testkit

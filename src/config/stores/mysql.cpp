@@ -20,10 +20,11 @@ class MySqlStoreOptions final
                 .meaning = "the path of a Unix socket, instead of host and port",
                 .instead_of = {"host", "port"}},
                options_.unix_socket);
-    keys_.text({.name = "user",
-                .meaning = "needs SELECT, INSERT and UPDATE on table `simba_mutex`",
-                .fallback = "none; required"},
-               options_.user);
+    keys_.text(
+        {.name = "user",
+         .meaning = "needs SELECT, INSERT and UPDATE on tables `simba_mutex` and `simba_record`",
+         .fallback = "none; required"},
+        options_.user);
     keys_.secret(
         {.name = "password",
          .meaning = "password of `user`; sent in clear only to a server that is verified or "

@@ -24,10 +24,11 @@ class PostgreSqlStoreOptions final
         options_.host);
     keys_.integer({.name = "port", .meaning = "TCP port of hosts given without one"}, options_.port,
                   1, 65'535);
-    keys_.text({.name = "user",
-                .meaning = "needs SELECT, INSERT and UPDATE on table `simba_mutex`",
-                .fallback = "the name of the operating system user"},
-               options_.user);
+    keys_.text(
+        {.name = "user",
+         .meaning = "needs SELECT, INSERT and UPDATE on tables `simba_mutex` and `simba_record`",
+         .fallback = "the name of the operating system user"},
+        options_.user);
     keys_.secret({.name = "password",
                   .meaning = "password of `user`",
                   .fallback = "what libpq finds (PGPASSWORD, ~/.pgpass)"},

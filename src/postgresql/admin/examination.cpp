@@ -130,7 +130,7 @@ void Examination::check_server(engine::StoreReport& report) const {
                 "(pool_mode = session), waiters are not notified of releases: set listen to no, or "
                 "connect to the server directly"));
   }
-  const TableText found = ask_(statements::find_tables);
+  const TableText found = ask_(statements::find_tables().c_str());
   if (!found.empty()) {
     check_owner(findings, found);
     if (found.size() > 1 && !sql::has_problem(findings)) {

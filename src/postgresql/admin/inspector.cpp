@@ -45,7 +45,7 @@ bool PostgreSqlInspector::has_table() { return !table().empty(); }
 
 /// Its qualified name; empty: it is not there.
 std::string PostgreSqlInspector::table() {
-  const TableText found = ask(statements::find_tables);
+  const TableText found = ask(statements::find_tables().c_str());
   if (found.empty()) return {};
   std::string name = statements::table_in(value_in(found, 0, 3));
   if (value_in(found, 0, 1) == "t") return name;

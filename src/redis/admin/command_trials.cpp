@@ -24,6 +24,7 @@ struct Trial {
 
 // A key that nobody has, and a channel that nobody listens to.
 constexpr std::string_view trial_key = "simba:{simba-doctor}";
+constexpr std::string_view trial_record = "simba:{simba-doctor}:record";
 
 std::vector<Trial> trials_for(const RedisOptions& options) {
   std::vector<Trial> trials{
@@ -40,6 +41,7 @@ std::vector<Trial> trials_for(const RedisOptions& options) {
       {"+hmget", {"HMGET", trial_key, "f"}},
       {"+hset",
        {"HSET", trial_key, "f", "v", "no value"}},  // refused after the rights were looked at
+      {"~simba:*", {"HSET", trial_record, "f", "v", "no value"}},  // the same
       {"+hdel", {"HDEL", trial_key, "f"}},
       {"+zadd", {"ZADD", trial_key, "XX", "1", "m"}},
       {"+zrem", {"ZREM", trial_key, "m"}},

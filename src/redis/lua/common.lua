@@ -1,4 +1,4 @@
--- Put before each of the three scripts.
+-- Put before the scripts that acquire, guard and release.
 --
 -- The keys of a mutex m, in the order in which a script gets those that it needs:
 --   simba:{m}            string, the owner's id; expires with the lease   (the JVM library's, too)
@@ -8,6 +8,7 @@
 --                        dead      an inbox whose last grant was not taken up
 --                        reserved  '<until, in microseconds> <who of ours waits behind the one that
 --                                  we told to try, or nothing>'
+--                        since     '<first token> <token>' of an owner that was granted it again
 --   simba:{m}:contender  sorted set: who of the JVM library's waits, by second; of ours, who waits
 --                        while one of the JVM library's owns it            (the JVM library's, too)
 --   simba:{m}:line       sorted set of all who wait, by microsecond: ours since they came, the JVM
@@ -52,9 +53,10 @@ end
 -- Our newest acquisition. Its token is the last one, whoever owns the mutex now.
 local function last_acquisition()
   local found = redis.call('HMGET', fence, 'owner', 'token', 'ttl', 'transition', 'instance',
-    'granted', 'dead', 'reserved')
+    'granted', 'dead', 'reserved', 'since')
   return { owner = found[1], token = found[2], ttl = found[3], transition = found[4],
-    instance = found[5] or '0', granted = found[6], dead = found[7], reserved = found[8] }
+    instance = found[5] or '0', granted = found[6], dead = found[7], reserved = found[8],
+    since = found[9] }
 end
 
 -- True where the newest acquisition is of another process with that very id.
@@ -89,6 +91,12 @@ local function make_owner(id, ttl, transition, instance, last, tell, inbox)
   redis.call('HSET', fence, unpack(fields))
   if last.reserved or (last.granted and not inbox) then
     redis.call('HDEL', fence, 'reserved', inbox and 'reserved' or 'granted')
+  end
+  -- Its request has crossed its grant: it may act under either token. The present one is kept
+  -- beside the first one, so that nothing is read into what an older version leaves behind.
+  if last.owner == id and last.instance == instance and redis.call('GET', lock) == id then
+    local first = string.match(last.since or '', '^(%d+) ' .. last.token .. '$') or last.token
+    redis.call('HSET', fence, 'since', first .. ' ' .. token)
   end
   keep_fence(lease)
   if not inbox then

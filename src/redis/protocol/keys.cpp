@@ -17,6 +17,8 @@ std::string joined(std::string_view a, std::string_view b, std::string_view c,
 
 std::string lock_name(std::string_view mutex) { return joined("simba:{", mutex, "}"); }
 
+std::string record_key(std::string_view mutex) { return joined("simba:{", mutex, "}:record"); }
+
 std::string waiter_channel(std::string_view mutex, std::string_view contender_id) {
   return joined("simba:{", mutex, "}:", contender_id);
 }

@@ -10,6 +10,9 @@ namespace simba::redis {
 /// between the braces decides the slot in a cluster.
 std::string lock_name(std::string_view mutex);
 
+/// The key of its record: "simba:{m}:record".
+std::string record_key(std::string_view mutex);
+
 /// The channel on which a waiter is told to try again: "simba:{m}:<id>".
 std::string waiter_channel(std::string_view mutex, std::string_view contender_id);
 

@@ -3,6 +3,7 @@
 #include <array>
 #include <cstddef>
 #include <openssl/evp.h>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -32,16 +33,21 @@ std::string sha1(std::string_view text) {
   return hex;
 }
 
-Loaded load(std::string_view body) {
+Loaded load(std::string text) {
   Loaded loaded;
-  loaded.text.append(lua::common_lua).append("\n").append(body);
-  loaded.hash = sha1(loaded.text);
+  loaded.hash = sha1(text);
+  loaded.text = std::move(text);
   return loaded;
 }
 
+Loaded load_with_common(std::string_view body) {
+  return load(std::string{lua::common_lua}.append("\n").append(body));
+}
+
 const Loaded& loaded(Script script) {
-  static const std::array<Loaded, 3> all{load(lua::acquire_lua), load(lua::guard_lua),
-                                         load(lua::release_lua)};
+  static const std::array<Loaded, 4> all{
+      load_with_common(lua::acquire_lua), load_with_common(lua::guard_lua),
+      load_with_common(lua::release_lua), load(std::string{lua::record_lua})};
   return all.at(static_cast<std::size_t>(script));
 }
 
@@ -50,51 +56,71 @@ const Loaded& loaded(Script script) {
 const std::string& text_of(Script script) { return loaded(script).text; }
 const std::string& hash_of(Script script) { return loaded(script).hash; }
 
-ScriptCall::ScriptCall(Script script, std::string_view mutex) : script_{script} {
-  keys_.push_back(lock_name(mutex));
-  const auto& lock = keys_.front();
-  if (script == Script::guard) {
-    keys_ = {lock, lock + ":fence"};
-  } else {
-    keys_ = {lock, lock + ":fence", lock + ":contender", lock + ":line", lock + ":waiters"};
-  }
+namespace {
+
+/// Those of an acquisition or a release.
+std::vector<std::string> all_keys(std::string_view mutex) {
+  const std::string lock = lock_name(mutex);
+  return {lock, lock + ":fence", lock + ":contender", lock + ":line", lock + ":waiters"};
 }
+
+std::vector<std::string> owner_keys(std::string_view mutex) {
+  const std::string lock = lock_name(mutex);
+  return {lock, lock + ":fence"};
+}
+
+}  // namespace
+
+ScriptCall::ScriptCall(Script script, std::vector<std::string> keys,
+                       std::vector<std::string> arguments)
+    : script_{script}, keys_{std::move(keys)}, arguments_{std::move(arguments)} {}
 
 ScriptCall ScriptCall::acquire(const engine::LeaseRequest& request, const Place& place,
                                std::chrono::milliseconds retention) {
-  ScriptCall call{Script::acquire, request.mutex};
-  call.arguments_ = {request.contender_id,
-                     std::to_string(request.ttl.count()),
-                     std::to_string(request.transition.count()),
-                     place.inbox.empty() ? "-" : place.inbox,
-                     place.secret.empty() ? "0" : place.secret,
-                     std::to_string(request.instance),
-                     std::to_string(request.takes_over),
-                     std::to_string(retention.count())};
-  return call;
+  return {Script::acquire,
+          all_keys(request.mutex),
+          {request.contender_id, std::to_string(request.ttl.count()),
+           std::to_string(request.transition.count()), place.inbox.empty() ? "-" : place.inbox,
+           place.secret.empty() ? "0" : place.secret, std::to_string(request.instance),
+           std::to_string(request.takes_over), std::to_string(retention.count())}};
 }
 
 ScriptCall ScriptCall::guard(const engine::LeaseRequest& request,
                              std::chrono::milliseconds retention) {
-  ScriptCall call{Script::guard, request.mutex};
-  call.arguments_ = {request.contender_id, std::to_string(request.ttl.count()),
-                     std::to_string(request.transition.count()), std::to_string(request.instance),
-                     std::to_string(retention.count())};
-  return call;
+  return {Script::guard,
+          owner_keys(request.mutex),
+          {request.contender_id, std::to_string(request.ttl.count()),
+           std::to_string(request.transition.count()), std::to_string(request.instance),
+           std::to_string(retention.count())}};
 }
 
 ScriptCall ScriptCall::release(const engine::LeaseRequest& request, FencingToken token,
                                Topology topology, std::chrono::milliseconds retention) {
-  ScriptCall call{Script::release, request.mutex};
-  call.arguments_ = {request.contender_id, std::to_string(token), releases_channel(request.mutex),
-                     topology == Topology::cluster ? "cluster" : "single",
-                     std::to_string(retention.count())};
-  return call;
+  return {
+      Script::release,
+      all_keys(request.mutex),
+      {request.contender_id, std::to_string(token), releases_channel(request.mutex),
+       topology == Topology::cluster ? "cluster" : "single", std::to_string(retention.count())}};
 }
 
 ScriptCall ScriptCall::retrieve(const std::string& mutex) {
-  ScriptCall call{Script::guard, mutex};
-  call.arguments_ = {"", "0", "0", "0", "0"};
+  return {Script::guard, owner_keys(mutex), {"", "0", "0", "0", "0"}};
+}
+
+ScriptCall ScriptCall::read_record(const std::string& mutex) {
+  return {Script::record, {record_key(mutex)}, {}};
+}
+
+ScriptCall ScriptCall::write_record(const RecordWrite& write) {
+  ScriptCall call = read_record(write.mutex);
+  call.arguments_ = {
+      write.text, std::to_string(write.replaces),
+      write.not_before ? std::to_string(write.not_before->time_since_epoch().count()) : ""};
+  if (write.owner) {
+    for (std::string& key : owner_keys(write.mutex)) call.keys_.push_back(std::move(key));
+    call.arguments_.push_back(write.owner->contender_id);
+    call.arguments_.push_back(std::to_string(write.owner->fencing_token));
+  }
   return call;
 }
 

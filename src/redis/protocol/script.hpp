@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "simba/core/mutex_records.hpp"
 #include "simba/core/time.hpp"
 #include "simba/engine/lease_store.hpp"
 #include "simba/redis/redis_options.hpp"
@@ -13,7 +14,7 @@
 namespace simba::redis {
 
 /// The scripts in src/redis/lua.
-enum class Script { acquire, guard, release };
+enum class Script { acquire, guard, release, record };
 
 /// The whole text, as the server runs it.
 const std::string& text_of(Script script);
@@ -43,13 +44,15 @@ class ScriptCall {
   static ScriptCall release(const engine::LeaseRequest& request, FencingToken token,
                             Topology topology, std::chrono::milliseconds retention);
   static ScriptCall retrieve(const std::string& mutex);
+  static ScriptCall read_record(const std::string& mutex);
+  static ScriptCall write_record(const RecordWrite& write);
 
   /// By its hash, or with its whole text where the server does not know it.
   std::string by_hash() const { return encoded("EVALSHA", hash_of(script_)); }
   std::string by_text() const { return encoded("EVAL", text_of(script_)); }
 
  private:
-  explicit ScriptCall(Script script, std::string_view mutex);
+  ScriptCall(Script script, std::vector<std::string> keys, std::vector<std::string> arguments);
 
   std::string encoded(std::string_view command, std::string_view what) const;
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <utility>
@@ -106,11 +107,14 @@ class SqlAdmin final : public engine::StoreAdmin {
   }
 
   std::string init() override {
-    if (inspector_->has_table()) return "table simba_mutex already exists";
+    const bool has_table = inspector_->has_table();
+    if (has_table && !trouble_with_records()) return "table simba_mutex already exists";
     session_.reset();
-    database_with_(Schema::create)
-        ->connect(in(plan_.connect_timeout + plan_.statement_timeout), never_raised_);
-    return "created table simba_mutex";
+    const auto session =
+        database_with_(Schema::create)
+            ->connect(in(plan_.connect_timeout + plan_.statement_timeout), never_raised_);
+    session->read_records(nobodys(), in(plan_.statement_timeout));
+    return has_table ? "created table simba_record" : "created table simba_mutex";
   }
 
   engine::StoreReport examine() override {
@@ -118,9 +122,14 @@ class SqlAdmin final : public engine::StoreAdmin {
     if (has_problem(report.findings)) return report;
     // Whatever else the store itself stumbles over.
     try {
-      look_at_nobodys();
+      if (!look_at_nobodys()) return report;
     } catch (const Error& error) {
       report.findings.push_back(problem(error));
+      return report;
+    }
+    if (const auto trouble = trouble_with_records()) {
+      report.findings.push_back(
+          note(fmt::format("needed by schedules with shared slots alone: {}", trouble->what())));
     }
     return report;
   }
@@ -137,12 +146,29 @@ class SqlAdmin final : public engine::StoreAdmin {
     return session_.get();
   }
 
-  /// Looks at a mutex whose name is too long for any. False: the table is not there.
+  /// A name that fits its column, and that no mutex has: it is blank.
+  static std::array<std::string, 1> nobodys() { return {" "}; }
+
+  /// What would keep the store from reading or writing records. Writes none: nobody owns the mutex.
+  std::optional<Error> trouble_with_records() {
+    try {
+      if (Session* const session = connected(); session != nullptr) {
+        session->write_record({.mutex = nobodys().front(),
+                               .text = {},
+                               .owner = RecordAsk::Owner{.contender_id = "nobody"}},
+                              in(plan_.statement_timeout));
+      }
+      return std::nullopt;
+    } catch (const Error& error) {
+      return error;
+    }
+  }
+
+  /// Looks at nobody's mutex. False: the table is not there.
   bool look_at_nobodys() {
     Session* const session = connected();
     if (session == nullptr) return false;
-    const std::array<std::string, 1> nobodys{std::string(NameLimits{}.mutex + 1, '-')};
-    session->look(nobodys, in(plan_.statement_timeout));
+    session->look(nobodys(), in(plan_.statement_timeout));
     return true;
   }
 

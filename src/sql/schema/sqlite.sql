@@ -14,3 +14,10 @@ CREATE TABLE IF NOT EXISTS simba_clock (
   boot_id       TEXT    NOT NULL PRIMARY KEY,
   epoch_offset  INTEGER NOT NULL
 ) WITHOUT ROWID;
+
+-- What is kept beside mutexes, such as which run of a schedule was the last.
+CREATE TABLE IF NOT EXISTS simba_record (
+  mutex         TEXT    NOT NULL PRIMARY KEY,
+  version       INTEGER NOT NULL,
+  content       TEXT    NOT NULL
+);

@@ -52,10 +52,11 @@ class ChangeWatcher::Loop : public std::enable_shared_from_this<Loop> {
   void run() {
     const auto feed = pool_->database().make_feed();
     LocalTime next_look = real_now() + plan_.poll_interval;
+    MutexNames names = hub_->names();
     while (!closing_) {
-      const MutexNames names = hub_->names();
       const Hint hint = feed->wait(*names, names->empty() ? never : next_look, wakeup_);
       wakeup_.clear();
+      names = hub_->names();  // a round begins with those that came meanwhile
       const LocalTime now = real_now();
       const bool again = look_again_.exchange(false);
       if (names->empty() || hint.all || again) {

@@ -7,7 +7,12 @@
 namespace simba::sql {
 
 bool Request::goes_with(const Request& other) const noexcept {
+  if (kind == Kind::write_record) return false;
   return kind == other.kind && ask.ttl == other.ask.ttl && ask.transition == other.ask.transition;
+}
+
+bool is_of_record(Request::Kind kind) noexcept {
+  return kind == Request::Kind::read_record || kind == Request::Kind::write_record;
 }
 
 std::optional<Change> change_of(Request::Kind kind) noexcept {
@@ -21,9 +26,15 @@ std::optional<Change> change_of(Request::Kind kind) noexcept {
     case Request::Kind::look:
     case Request::Kind::look_at_many:
     case Request::Kind::init:
+    case Request::Kind::read_record:
+    case Request::Kind::write_record:
       break;
   }
   return std::nullopt;
+}
+
+RequestQueue::Key RequestQueue::key_of(const Request& request) {
+  return {request.ask.mutex, request.ask.contender_id, is_of_record(request.kind)};
 }
 
 bool RequestQueue::is_alone(const Request& request) noexcept {
@@ -37,7 +48,7 @@ bool RequestQueue::may_begin(const Request& request) const {
       stuck_under_way_ + 1 >= connections_) {
     return false;
   }
-  return !under_way_.contains(Key{request.ask.mutex, request.ask.contender_id});
+  return !under_way_.contains(key_of(request));
 }
 
 Batch RequestQueue::take() {
@@ -54,12 +65,14 @@ Batch RequestQueue::take() {
     begin(batch);
     return batch;
   }
-  requests.reserve(alone ? 1 : std::min(most_together, waiting_.size()));  // keeps the views valid
+  const std::size_t most =
+      first->kind == Request::Kind::read_record ? most_reads_together : most_together;
+  requests.reserve(alone ? 1 : std::min(most, waiting_.size()));  // keeps the views valid
   std::deque<Request> rest;
   std::unordered_set<std::string_view> mutexes;  // of the batch, and of what must not be overtaken
   const auto joins = [&](const Request& request) {
     if (requests.empty()) return may_begin(request);
-    return !alone && requests.size() < most_together && request.goes_with(requests.front()) &&
+    return !alone && requests.size() < most && request.goes_with(requests.front()) &&
            !alone_.contains(request.ask.mutex) && may_begin(request) &&
            !mutexes.contains(request.ask.mutex);
   };
@@ -77,10 +90,17 @@ Batch RequestQueue::take() {
   return batch;
 }
 
+bool RequestQueue::may_gather_reads() const {
+  return !waiting_.empty() && waiting_.size() < most_reads_together &&
+         std::all_of(waiting_.begin(), waiting_.end(), [](const Request& request) {
+           return request.kind == Request::Kind::read_record;
+         });
+}
+
 void RequestQueue::begin(const Batch& batch) {
   if (is_alone(batch.requests.front())) return;
   for (const Request& request : batch.requests) {
-    under_way_.emplace(request.ask.mutex, request.ask.contender_id);
+    under_way_.insert(key_of(request));
   }
   if (batch.was_stuck) ++stuck_under_way_;
 }
@@ -91,7 +111,9 @@ void RequestQueue::done(const Batch& batch, Outcome outcome) {
   const bool single = batch.requests.size() == 1;
   for (const Request& request : batch.requests) {
     const std::string& mutex = request.ask.mutex;
-    under_way_.erase(Key{mutex, request.ask.contender_id});
+    under_way_.erase(key_of(request));
+    // What is wrong with records, or with their table, is nothing that a change of a mutex meets.
+    if (is_of_record(request.kind) && outcome != Outcome::stuck) continue;
     // A look needs no lock, so it says nothing of what a change will meet.
     if (outcome == Outcome::answered && change_of(request.kind)) {
       alone_.erase(mutex);

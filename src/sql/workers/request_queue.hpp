@@ -7,6 +7,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <tuple>
 #include <unordered_set>
 #include <utility>
 #include <variant>
@@ -29,17 +30,21 @@ using InitHandler = std::function<void(Result<bool>)>;
 
 /// Something to be asked of the database.
 struct Request {
-  enum class Kind { acquire, guard, release, look, look_at_many, init };
+  enum class Kind { acquire, guard, release, look, look_at_many, init, read_record, write_record };
 
   /// The same handling and the same statement as `other`.
   bool goes_with(const Request& other) const noexcept;
 
   Kind kind = Kind::look;
-  Ask ask{};                    // of init and look only the mutex
-  MutexNames names{};           // of look_at_many
-  LocalTime not_after = never;  // not begun any more after this moment
-  std::variant<RowHandler, RowsHandler, InitHandler> handler{};
+  Ask ask{};                                  // of init, look and records only the mutex
+  MutexNames names{};                         // of look_at_many
+  std::shared_ptr<const RecordAsk> record{};  // of write_record
+  LocalTime not_after = never;                // not begun any more after this moment
+  std::variant<RowHandler, RowsHandler, InitHandler, RecordHandler> handler{};
 };
+
+/// Whether a request of this kind is for a record.
+bool is_of_record(Request::Kind kind) noexcept;
 
 /// The change that a request of this kind asks for; empty: none.
 std::optional<Change> change_of(Request::Kind kind) noexcept;
@@ -67,6 +72,9 @@ class RequestQueue {
   enum class Outcome { answered, undecided, failed, stuck };
   void done(const Batch& batch, Outcome outcome);
 
+  /// Reads of records wait, nothing else, and fewer than can go together.
+  bool may_gather_reads() const;
+
   /// Those that were not begun in time.
   std::vector<Request> take_overdue(LocalTime now);
 
@@ -75,10 +83,13 @@ class RequestQueue {
   bool empty() const noexcept { return waiting_.empty(); }
 
   static constexpr std::size_t most_together = 200;
+  static constexpr std::size_t most_reads_together = 2000;  // of records
 
  private:
-  using Key = std::pair<std::string, std::string>;  // mutex and contender
+  /// Mutex and contender, or the record of a mutex.
+  using Key = std::tuple<std::string, std::string, bool>;
 
+  static Key key_of(const Request& request);
   static bool is_alone(const Request& request) noexcept;
   bool may_begin(const Request& request) const;
   void begin(const Batch& batch);

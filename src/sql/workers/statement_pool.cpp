@@ -21,6 +21,10 @@ constexpr milliseconds patience_with_threads{1'000};
 /// How long a thread looks for more work before it sleeps.
 constexpr std::chrono::microseconds linger{50};
 
+/// How long reads of records wait for others of the same moment: until none has come for a while.
+constexpr milliseconds gathering_pause{1};
+constexpr milliseconds longest_gathering{20};
+
 void hand_over(const Request& request, const Row* row) {
   const auto& handler = std::get<RowHandler>(request.handler);
   if (row == nullptr) {
@@ -32,11 +36,37 @@ void hand_over(const Request& request, const Row* row) {
   }
 }
 
+void hand_over_records(const std::vector<Request>& requests, const StatementAnswer& answer) {
+  const auto handler = [](const Request& request) -> const RecordHandler& {
+    return std::get<RecordHandler>(request.handler);
+  };
+  if (const auto* written = std::get_if<RecordAnswer>(&answer)) {
+    handler(requests.front())(*written);
+    return;
+  }
+  std::unordered_map<std::string_view, const MutexRecord*> by_name;
+  for (const auto& [mutex, record] : std::get<std::vector<FoundRecord>>(answer)) {
+    by_name.emplace(mutex, &record);
+  }
+  for (const Request& request : requests) {
+    const auto found = by_name.find(request.ask.mutex);
+    if (found == by_name.end()) {
+      handler(request)(Error{ErrorKind::internal, "no reply for the record of the mutex"});
+    } else {
+      handler(request)(RecordAnswer{RecordAnswer::Outcome::found, *found->second});
+    }
+  }
+}
+
 /// Hands each request its part of the answer.
 void answer(const std::vector<Request>& requests, const StatementAnswer& answer) {
   const Request& first = requests.front();
   if (const auto* init = std::get_if<InitHandler>(&first.handler)) {
     (*init)(std::get<bool>(answer));
+    return;
+  }
+  if (std::holds_alternative<RecordHandler>(first.handler)) {
+    hand_over_records(requests, answer);
     return;
   }
   const auto& rows = std::get<std::vector<Row>>(answer);
@@ -98,6 +128,20 @@ void StatementPool::look(MutexNames mutexes, RowsHandler handler) {
 void StatementPool::init(std::string mutex, InitHandler handler) {
   submit({.kind = Kind::init,
           .ask = {.mutex = std::move(mutex), .contender_id = {}},
+          .handler = std::move(handler)});
+}
+
+void StatementPool::read_record(std::string mutex, RecordHandler handler) {
+  submit({.kind = Kind::read_record,
+          .ask = {.mutex = std::move(mutex), .contender_id = {}},
+          .handler = std::move(handler)});
+}
+
+void StatementPool::write_record(RecordAsk ask, RecordHandler handler) {
+  const auto record = std::make_shared<const RecordAsk>(std::move(ask));
+  submit({.kind = Kind::write_record,
+          .ask = {.mutex = record->mutex, .contender_id = {}},
+          .record = record,
           .handler = std::move(handler)});
 }
 
@@ -183,6 +227,7 @@ void StatementPool::work() {
       connect(lock, session);
       continue;
     }
+    gather_reads(lock);
     Batch batch = queue_.take();
     if (batch.requests.empty()) {
       wait_for_work(lock, session != nullptr, std::exchange(lingers, false));
@@ -210,6 +255,19 @@ void StatementPool::fail_overdue(std::unique_lock<std::mutex>& lock) {
                                   plan_.statement_timeout.count())});
   overdue.clear();
   lock.lock();
+}
+
+/// Thousands of schedules look at their records at the same moment. Only while nothing else waits;
+/// what comes meanwhile is held up for one pause.
+void StatementPool::gather_reads(std::unique_lock<std::mutex>& lock) {
+  const LocalTime until = real_now() + longest_gathering;
+  while (!closing_ && queue_.may_gather_reads() && real_now() < until) {
+    const std::uint64_t seen = news_;
+    lock.unlock();
+    std::this_thread::sleep_for(gathering_pause);
+    lock.lock();
+    if (news_ == seen) return;
+  }
 }
 
 /// After work it first looks around for a moment: what has just been answered often leads to the
@@ -345,9 +403,11 @@ StatementAnswer StatementPool::carry_out(Session& session,
   }
   if (first.kind == Kind::look_at_many) return session.look(*first.names, deadline);
   if (first.kind == Kind::init) return session.init(first.ask.mutex, deadline);
+  if (first.kind == Kind::write_record) return session.write_record(*first.record, deadline);
   std::vector<std::string> names;
   names.reserve(requests.size());
   for (const Request& request : requests) names.push_back(request.ask.mutex);
+  if (first.kind == Kind::read_record) return session.read_records(names, deadline);
   return session.look(names, deadline);
 }
 

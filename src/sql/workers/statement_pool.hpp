@@ -25,14 +25,16 @@
 
 namespace simba::sql {
 
-/// What a statement has answered: rows, or whether one was made.
-using StatementAnswer = std::variant<std::vector<Row>, bool>;
+/// What a statement has answered: rows, whether one was made, records, or what came of a write.
+using StatementAnswer =
+    std::variant<std::vector<Row>, bool, std::vector<FoundRecord>, RecordAnswer>;
 
 /// A fixed number of connections, each with a thread, over one queue of requests, from its making
 /// to its closing. The threads start with the first request; each connects when it gets work.
 ///
 /// - Requests of one kind that wait at the same moment go out as one statement.
-/// - Two requests of one contender for one mutex never overtake each other.
+/// - Two requests of one contender for one mutex never overtake each other, nor do two for one
+///   record.
 /// - Where a statement fails its mutexes go alone until they got through; one that gets stuck alone
 ///   (its row is locked by a stranger) never takes the last connection. So none holds up the
 ///   others.
@@ -67,6 +69,9 @@ class StatementPool : public std::enable_shared_from_this<StatementPool> {
   void look(MutexNames mutexes, RowsHandler handler);
   void init(std::string mutex, InitHandler handler);
 
+  void read_record(std::string mutex, RecordHandler handler);
+  void write_record(RecordAsk ask, RecordHandler handler);
+
   /// Answers all that waits and lets later requests fail. Waits for the threads, a second at most.
   /// In a forked child it leaves all to the parent.
   void close();
@@ -79,6 +84,7 @@ class StatementPool : public std::enable_shared_from_this<StatementPool> {
   void wake_one(std::unique_lock<std::mutex>& lock);
   void work();
   void fail_overdue(std::unique_lock<std::mutex>& lock);
+  void gather_reads(std::unique_lock<std::mutex>& lock);
   void wait_for_work(std::unique_lock<std::mutex>& lock, bool connected, bool lingers);
   bool has_session(std::unique_lock<std::mutex>& lock, std::unique_ptr<Session>& session);
   void connect(std::unique_lock<std::mutex>& lock, std::unique_ptr<Session>& session);

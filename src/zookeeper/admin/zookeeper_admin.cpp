@@ -65,7 +65,8 @@ class ZooKeeperAdmin final : public engine::StoreAdmin {
     if (all.code != Code::ok) throw error_of(all.code, "list the mutexes of", base);
     std::vector<std::string> mutexes = all.names;
     std::erase_if(mutexes, [&](const std::string& name) {
-      return name.starts_with(probe_prefix) || (settings_.root.empty() && name == "zookeeper");
+      return name.starts_with(probe_prefix) || name == records_name ||
+             (settings_.root.empty() && name == "zookeeper");
     });
     std::sort(mutexes.begin(), mutexes.end());
     detail::ListingBudget budget{"ZooKeeper"};

@@ -30,6 +30,8 @@ Code code_of(int answer) noexcept {
       return Code::no_node;
     case ZNODEEXISTS:
       return Code::node_exists;
+    case ZBADVERSION:
+      return Code::bad_version;
     case ZNOAUTH:
       return Code::no_auth;
     case ZUNIMPLEMENTED:
@@ -56,7 +58,8 @@ NodeStat stat_of(const Stat* stat) noexcept {
   if (stat == nullptr) return {};
   return {.created_zxid = stat->czxid,
           .created_at = StoreTime{std::chrono::milliseconds{stat->ctime}},
-          .session = stat->ephemeralOwner == container ? 0 : stat->ephemeralOwner};
+          .session = stat->ephemeralOwner == container ? 0 : stat->ephemeralOwner,
+          .version = stat->version};
 }
 
 std::string text_of(const char* text) { return text == nullptr ? std::string{} : text; }
@@ -227,16 +230,55 @@ Error error_of_authentication(const Settings& settings) {
                       settings.hosts, settings.digest_user)};
 }
 
+namespace {
+
+/// Who may use new nodes. The second entry is for those that may look only.
+class Acl {
+ public:
+  explicit Acl(NodeAcl acl)
+      : entries_{ACL{.perms = ZOO_PERM_ALL,
+                     .id = acl == NodeAcl::open ? ZOO_ANYONE_ID_UNSAFE : ZOO_AUTH_IDS},
+                 ACL{.perms = ZOO_PERM_READ, .id = ZOO_ANYONE_ID_UNSAFE}},
+        list_{.count = acl == NodeAcl::creator_others_read ? 2 : 1, .data = entries_.data()} {}
+  Acl(const Acl&) = delete;
+  Acl& operator=(const Acl&) = delete;
+
+  const ACL_vector* list() const noexcept { return &list_; }
+
+ private:
+  std::array<ACL, 2> entries_;
+  ACL_vector list_;
+};
+
+}  // namespace
+
 int create_node(zhandle_t* handle, const std::string& path, const std::string& data, NodeKind kind,
                 NodeAcl acl, string_stat_completion_t completion, const void* context) {
-  // The second one is for those that may look only.
-  std::array<ACL, 2> entries{
-      ACL{.perms = ZOO_PERM_ALL, .id = acl == NodeAcl::open ? ZOO_ANYONE_ID_UNSAFE : ZOO_AUTH_IDS},
-      ACL{.perms = ZOO_PERM_READ, .id = ZOO_ANYONE_ID_UNSAFE}};
-  const ACL_vector list{.count = acl == NodeAcl::creator_others_read ? 2 : 1,
-                        .data = entries.data()};
-  return ::zoo_acreate2(handle, path.c_str(), data.data(), as_int(data.size()), &list,
+  const Acl who{acl};
+  return ::zoo_acreate2(handle, path.c_str(), data.data(), as_int(data.size()), who.list(),
                         mode_of(kind), completion, context);
+}
+
+int write_node(zhandle_t* handle, const NodeWrite& write, NodeAcl acl, WriteResults& results,
+               void_completion_t completion, const void* context) {
+  constexpr int any_version = -1;
+  const Acl who{acl};
+  std::array<zoo_op_t, results_of_write> operations{};
+  std::size_t count = 0;
+  if (!write.provided.empty()) {
+    ::zoo_check_op_init(&operations.at(count++), write.provided.c_str(), any_version);
+  }
+  zoo_op_t& operation = operations.at(count++);
+  const int size = as_int(write.data.size());
+  if (write.replaces) {
+    ::zoo_set_op_init(&operation, write.path.c_str(), write.data.data(), size, *write.replaces,
+                      nullptr);
+  } else {
+    ::zoo_create_op_init(&operation, write.path.c_str(), write.data.data(), size, who.list(),
+                         ZOO_PERSISTENT, nullptr, 0);
+  }
+  return ::zoo_amulti(handle, static_cast<int>(count), operations.data(), results.data(),
+                      completion, context);
 }
 
 }  // namespace simba::zookeeper

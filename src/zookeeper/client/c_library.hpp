@@ -1,5 +1,7 @@
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -47,5 +49,13 @@ Error error_of_authentication(const Settings& settings);
 /// Sends the request. Returns the library's code.
 int create_node(zhandle_t* handle, const std::string& path, const std::string& data, NodeKind kind,
                 NodeAcl acl, string_stat_completion_t completion, const void* context);
+
+/// What the library says of each part of a write. It must live until that is answered.
+inline constexpr std::size_t results_of_write = 2;
+using WriteResults = std::array<zoo_op_result_t, results_of_write>;
+
+/// The same; the completion gets the code of the part that failed.
+int write_node(zhandle_t* handle, const NodeWrite& write, NodeAcl acl, WriteResults& results,
+               void_completion_t completion, const void* context);
 
 }  // namespace simba::zookeeper

@@ -121,7 +121,7 @@ void CSession::end() {
 
 void CSession::create(const std::string& path, const std::string& data, NodeKind kind,
                       CreateHandler handler) {
-  request(std::move(handler), [&](zhandle_t* handle, const void* context) {
+  request(std::move(handler), [&](zhandle_t* handle, Request* context) {
     return create_node(
         handle, path, data, kind, settings_->acl,
         [](int code, const char* name, const Stat* stat, const void* request) {
@@ -135,7 +135,7 @@ void CSession::create(const std::string& path, const std::string& data, NodeKind
 
 void CSession::remove(const std::string& path, DoneHandler handler) {
   constexpr int any_version = -1;
-  request(std::move(handler), [&](zhandle_t* handle, const void* context) {
+  request(std::move(handler), [&](zhandle_t* handle, Request* context) {
     return ::zoo_adelete(
         handle, path.c_str(), any_version,
         [](int code, const void* request) {
@@ -145,8 +145,19 @@ void CSession::remove(const std::string& path, DoneHandler handler) {
   });
 }
 
+void CSession::write(const NodeWrite& write, DoneHandler handler) {
+  request(std::move(handler), [&](zhandle_t* handle, Request* context) {
+    return write_node(
+        handle, write, settings_->acl, context->results,
+        [](int code, const void* request) {
+          on_answer<DoneHandler>(request, [&](const DoneHandler& told) { told(code_of(code)); });
+        },
+        context);
+  });
+}
+
 void CSession::children(const std::string& path, Watching watching, ChildrenHandler handler) {
-  request(std::move(handler), [&](zhandle_t* handle, const void* context) {
+  request(std::move(handler), [&](zhandle_t* handle, Request* context) {
     return ::zoo_aget_children(
         handle, path.c_str(), flag_of(watching),
         [](int code, const String_vector* names, const void* request) {
@@ -158,7 +169,7 @@ void CSession::children(const std::string& path, Watching watching, ChildrenHand
 }
 
 void CSession::get(const std::string& path, Watching watching, DataHandler handler) {
-  request(std::move(handler), [&](zhandle_t* handle, const void* context) {
+  request(std::move(handler), [&](zhandle_t* handle, Request* context) {
     return ::zoo_aget(
         handle, path.c_str(), flag_of(watching),
         [](int code, const char* data, int length, const Stat* stat, const void* request) {
@@ -171,7 +182,7 @@ void CSession::get(const std::string& path, Watching watching, DataHandler handl
 }
 
 void CSession::exists(const std::string& path, Watching watching, StatHandler handler) {
-  request(std::move(handler), [&](zhandle_t* handle, const void* context) {
+  request(std::move(handler), [&](zhandle_t* handle, Request* context) {
     return ::zoo_aexists(
         handle, path.c_str(), flag_of(watching),
         [](int code, const Stat* stat, const void* request) {
@@ -183,7 +194,7 @@ void CSession::exists(const std::string& path, Watching watching, StatHandler ha
 }
 
 void CSession::access(const std::string& path, AccessHandler handler) {
-  request(std::move(handler), [&](zhandle_t* handle, const void* context) {
+  request(std::move(handler), [&](zhandle_t* handle, Request* context) {
     return ::zoo_aget_acl(
         handle, path.c_str(),
         [](int code, ACL_vector* entries, Stat* /*stat*/, const void* request) {
@@ -196,7 +207,7 @@ void CSession::access(const std::string& path, AccessHandler handler) {
 }
 
 void CSession::sync(DoneHandler handler) {
-  request(std::move(handler), [&](zhandle_t* handle, const void* context) {
+  request(std::move(handler), [&](zhandle_t* handle, Request* context) {
     return ::zoo_async(
         handle, "/",
         [](int code, const char* /*path*/, const void* request) {

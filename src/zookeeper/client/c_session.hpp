@@ -14,6 +14,7 @@
 #include "core/threads/on_demand_thread.hpp"
 #include "simba/core/fork_guard.hpp"
 #include "simba/core/log.hpp"
+#include "zookeeper/client/c_library.hpp"
 #include "zookeeper/client/client.hpp"
 #include "zookeeper/settings.hpp"
 
@@ -42,6 +43,7 @@ class CSession final : public Client, public std::enable_shared_from_this<CSessi
   void create(const std::string& path, const std::string& data, NodeKind kind,
               CreateHandler handler) override;
   void remove(const std::string& path, DoneHandler handler) override;
+  void write(const NodeWrite& write, DoneHandler handler) override;
   void children(const std::string& path, Watching watching, ChildrenHandler handler) override;
   void get(const std::string& path, Watching watching, DataHandler handler) override;
   void exists(const std::string& path, Watching watching, StatHandler handler) override;
@@ -57,6 +59,7 @@ class CSession final : public Client, public std::enable_shared_from_this<CSessi
     CSession* session = nullptr;
     AnyHandler handler{};
     std::list<Request>::iterator place{};
+    WriteResults results{};
   };
   enum class State { opening, open, failed };
 

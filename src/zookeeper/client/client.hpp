@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -18,6 +19,7 @@ enum class Code {
   ok,
   no_node,
   node_exists,
+  bad_version,      ///< the data of the node has another version
   no_auth,          ///< the ACL of the node does not allow it
   unimplemented,    ///< the server is too old for it
   connection_loss,  ///< unknown: it may or may not have been carried out
@@ -31,9 +33,18 @@ struct NodeStat {
   std::int64_t created_zxid = 0;  ///< grows with every change of the whole tree
   StoreTime created_at{};
   std::int64_t session = 0;  ///< that an ephemeral node belongs to; 0: not ephemeral
+  std::int32_t version = 0;  ///< of its data: how often that was written since its creation
 };
 
 enum class NodeKind { ephemeral_sequential, container, persistent };
+
+/// Data to be written. Valid only during the call it is passed to.
+struct NodeWrite {
+  std::string path;
+  std::string data;
+  std::optional<std::int32_t> replaces{};  ///< the version that is there now; empty: no node is
+  std::string provided{};                  ///< the path of a node that must exist; empty: none must
+};
 
 /// Whether the next change is told by a `NodeEvent`.
 enum class Watching { no, yes };
@@ -89,6 +100,9 @@ class Client {
   virtual void create(const std::string& path, const std::string& data, NodeKind kind,
                       CreateHandler handler) = 0;
   virtual void remove(const std::string& path, DoneHandler handler) = 0;
+  /// One atomic operation. `no_node`: the node that must exist does not, nor the one to be written
+  /// or its parent; `node_exists`, `bad_version`: what is there is not what was to be replaced.
+  virtual void write(const NodeWrite& write, DoneHandler handler) = 0;
   virtual void children(const std::string& path, Watching watching, ChildrenHandler handler) = 0;
   /// Leaves no watch behind where there is no such node.
   virtual void get(const std::string& path, Watching watching, DataHandler handler) = 0;

@@ -137,17 +137,7 @@ void Latch::create_parents() {
     give_up(error_of(Code::no_node, "create a node in", mutex_path_));
     return;
   }
-  // An answer that matters comes to the creation that follows: whether they are there.
-  for (const std::string& step : steps_to(mutex_path_)) {
-    session_->create(step, {}, NodeKind::container,
-                     [session = session_, step](Code code, const std::string& /*path*/,
-                                                const NodeStat& /*stat*/) {
-                       if (code != Code::unimplemented || !session->connected()) return;
-                       session->create(step, {}, NodeKind::persistent,
-                                       [](Code, const std::string&, const NodeStat&) {});
-                     });
-  }
-  session_->sync([self = shared_from_this()](Code code) {
+  session_->create_path(mutex_path_, [self = shared_from_this()](Code code) {
     if (code != Code::ok) {
       self->give_up(error_of(code, "create the parents of", self->mutex_path_));
     } else if (self->leaving_) {

@@ -4,6 +4,8 @@
 #include <atomic>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "zookeeper/queue/node_names.hpp"
 #include "zookeeper/queue/owner_search.hpp"
 
@@ -107,6 +109,14 @@ std::unique_ptr<engine::Watch> MutexQueues::watch(const LeaseRequest& request,
   return subscription;
 }
 
+void MutexQueues::read(const std::string& mutex, RecordHandler handler) {
+  begin_record(mutex, std::nullopt, std::move(handler));
+}
+
+void MutexQueues::write(const RecordWrite& write, RecordHandler handler) {
+  begin_record(write.mutex, write, std::move(handler));
+}
+
 void MutexQueues::close() {
   using namespace std::chrono_literals;
   strand_->post_and_wait([self = shared_from_this()] { self->close_now(); }, *runtime_->waiter,
@@ -188,6 +198,36 @@ void MutexQueues::retrieve_now(const LeaseRequest& request, const AnswerHandler&
       ->begin();
 }
 
+void MutexQueues::begin_record(const std::string& mutex, std::optional<RecordWrite> write,
+                               RecordHandler handler) {
+  const RecordRequest::Paths paths{
+      .mutex = settings_->root + "/" + mutex,
+      .record = fmt::format("{}/{}/{}", settings_->root, records_name, mutex)};
+  auto begin = [self = shared_from_this(), paths, write = std::move(write),
+                handler = std::move(handler)] {
+    if (!self->session_->connected()) {
+      handler(self->session_->trouble());
+      return;
+    }
+    const std::uint64_t id = ++self->looks_made_;
+    const auto request = std::make_shared<RecordRequest>(
+        self->session_, self->runtime_->clock, paths, write,
+        [queues = self.get(), id, handler](const RecordResult& result) {
+          queues->records_.erase(id);
+          handler(result);
+        });
+    self->records_.emplace(id, request);
+    request->begin();
+  };
+  strand_->post([self = shared_from_this(), begin = std::move(begin)]() mutable {
+    self->when_connected(std::move(begin));
+  });
+}
+
+void MutexQueues::end_records(const Error& error) {
+  for (const auto& [id, request] : std::exchange(records_, {})) request->session_over(error);
+}
+
 void MutexQueues::close_now() {
   if (std::exchange(closed_, true)) return;
   session_->close();
@@ -196,6 +236,7 @@ void MutexQueues::close_now() {
   mutexes_.clear();
   for (const auto& latch : latches) latch->close(error);
   for (const auto& [look, handler] : std::exchange(looks_, {})) handler(error);
+  end_records(error);
   serve_waiting();
 }
 
@@ -425,6 +466,7 @@ void MutexQueues::session_ended() {
     watcher->watched.clear();
   }
   fail_looks();
+  end_records(Error{ErrorKind::unavailable, "ZooKeeper: the session ended; starting a new one"});
   tell_contenders(Notice{.kind = Notice::Kind::revoked});
 }
 

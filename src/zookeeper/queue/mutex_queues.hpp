@@ -5,12 +5,15 @@
 #include <list>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "simba/core/mutex_records.hpp"
 #include "simba/core/runtime.hpp"
 #include "simba/engine/lease_store.hpp"
 #include "zookeeper/queue/latch.hpp"
+#include "zookeeper/queue/record_request.hpp"
 #include "zookeeper/session/session.hpp"
 #include "zookeeper/session/strand.hpp"
 #include "zookeeper/settings.hpp"
@@ -39,6 +42,8 @@ class MutexQueues : public std::enable_shared_from_this<MutexQueues>,
   void retrieve(const engine::LeaseRequest& request, engine::AnswerHandler handler);
   std::unique_ptr<engine::Watch> watch(const engine::LeaseRequest& request,
                                        engine::NoticeHandler handler);
+  void read(const std::string& mutex, RecordHandler handler);
+  void write(const RecordWrite& write, RecordHandler handler);
 
   /// Ends the session, in bounded time; what waits for an answer fails. Inside a handler of ours it
   /// does not wait for the end.
@@ -75,6 +80,9 @@ class MutexQueues : public std::enable_shared_from_this<MutexQueues>,
   void release_now(const engine::LeaseRequest& request, FencingToken token,
                    const engine::AnswerHandler& handler);
   void retrieve_now(const engine::LeaseRequest& request, const engine::AnswerHandler& handler);
+  void begin_record(const std::string& mutex, std::optional<RecordWrite> write,
+                    RecordHandler handler);
+  void end_records(const Error& error);
   void close_now();
   void begin_watch(const std::shared_ptr<Watcher>& watcher);
   void end_watch(const std::shared_ptr<Watcher>& watcher);
@@ -107,6 +115,7 @@ class MutexQueues : public std::enable_shared_from_this<MutexQueues>,
   std::vector<std::function<void()>> waiting_;  // requests that wait for the first connection
   std::map<std::uint64_t, engine::AnswerHandler> looks_;  // not answered yet
   std::uint64_t looks_made_ = 0;
+  std::map<std::uint64_t, std::shared_ptr<RecordRequest>> records_;  // the same
 };
 
 }  // namespace simba::zookeeper

@@ -13,6 +13,9 @@ namespace simba::zookeeper {
 /// names the value in the message, e.g. "mutex name".
 void check_node_name(std::string_view what, std::string_view name);
 
+/// The node below the base path that holds the records of all mutexes. No mutex has this name.
+inline constexpr std::string_view records_name = "simba:records";
+
 /// The beginning of a contender's node, `_c_<uuid>-latch-`: the server adds the sequence number.
 /// The uuid finds the node again when the answer to its creation got lost.
 std::string protective_prefix(Random& random);

@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include "zookeeper/queue/node_names.hpp"
+
 namespace simba::zookeeper {
 
 void SessionEvidence::begun(LocalTime asked_at, std::chrono::nanoseconds settle) {
@@ -108,6 +110,10 @@ void Session::remove(const std::string& path, DoneHandler handler) {
   client_->remove(path, here(std::move(handler)));
 }
 
+void Session::write(const NodeWrite& write, DoneHandler handler) {
+  client_->write(write, here(std::move(handler)));
+}
+
 void Session::children(const std::string& path, Watching watching, ChildrenHandler handler) {
   client_->children(path, affordable(path, watching),
                     here(ChildrenHandler{[this, path, watching, handler = std::move(handler)](
@@ -137,6 +143,18 @@ void Session::exists(const std::string& path, Watching watching, StatHandler han
 }
 
 void Session::sync(DoneHandler handler) { client_->sync(here(std::move(handler))); }
+
+void Session::create_path(const std::string& path, DoneHandler handler) {
+  for (const std::string& step : steps_to(path)) {
+    create(step, {}, NodeKind::container,
+           [this, step](Code code, const std::string& /*path*/, const NodeStat& /*stat*/) {
+             if (code != Code::unimplemented || !connected()) return;
+             create(step, {}, NodeKind::persistent,
+                    [](Code, const std::string&, const NodeStat&) {});
+           });
+  }
+  sync(std::move(handler));
+}
 
 // Without a watch a change is noticed when the contender or observer looks again by itself.
 Watching Session::affordable(const std::string& path, Watching wanted) {

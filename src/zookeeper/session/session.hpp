@@ -106,10 +106,15 @@ class Session : public std::enable_shared_from_this<Session> {
   void create(const std::string& path, const std::string& data, NodeKind kind,
               CreateHandler handler);
   void remove(const std::string& path, DoneHandler handler);
+  void write(const NodeWrite& write, DoneHandler handler);
   void children(const std::string& path, Watching watching, ChildrenHandler handler);
   void get(const std::string& path, Watching watching, DataHandler handler);
   void exists(const std::string& path, Watching watching, StatHandler handler);
   void sync(DoneHandler handler);
+
+  /// Creates the node and those above it, as far as they are missing. Whether they are there shows
+  /// what is done next.
+  void create_path(const std::string& path, DoneHandler handler);
 
   /// Whether the next change of this node will be told.
   bool watches(const std::string& path) const { return watched_.contains(path); }

@@ -49,6 +49,23 @@ TEST_F(MySqlAdmin, TellsThatTheTableIsMissing) {
               ElementsAre(testing::AllOf(HasSubstr(own.database), HasSubstr("run simba init"))));
 }
 
+TEST_F(MySqlAdmin, ATableOfRecordsThatIsMissingOrWrongIsNotedAndInitMakesOne) {
+  init();
+  const auto admin = make_mysql_admin(own, quiet_runtime());
+  console.run("DROP TABLE simba_record");
+  const auto report = examine(own);
+  EXPECT_THAT(problems(report), IsEmpty());
+  EXPECT_THAT(notes(report), Contains(HasSubstr("simba_record")));
+  EXPECT_EQ(admin->init(), "created table simba_record");
+  EXPECT_EQ(admin->init(), "table simba_mutex already exists");
+  EXPECT_THAT(notes(examine(own)), testing::Not(Contains(HasSubstr("simba_record"))));
+
+  console.run("DROP TABLE simba_record");
+  console.run("CREATE TABLE simba_record (mutex int PRIMARY KEY)");
+  EXPECT_THAT(notes(examine(own)), Contains(HasSubstr("simba_record")));
+  EXPECT_THAT(problems(examine(own)), IsEmpty());
+}
+
 TEST_F(MySqlAdmin, WarnsOfAVersionThatTheJvmLibraryWillNotReadForLong) {
   init();
   const auto version = [&](const std::string& value) {

@@ -149,6 +149,50 @@ TEST(MySqlRefusal, WhoMayNotMakeARowIsToldWhyBesideOthersThatHaveOne) {
   }
 }
 
+TEST(MySqlRefusal, WhoMayNotMakeTheTableOfRecordsOrUseItHasMutexesAllTheSame) {
+  const MySqlOptions owner = own_database();
+  Client{owner}.connect();
+  Console console{owner};
+  console.run("DROP TABLE simba_record");
+  const MySqlOptions options =
+      own_user(owner, "SELECT, INSERT, UPDATE ON " + owner.database + ".simba_mutex");
+  Client client{options};
+  const auto session = client.connect();
+  const std::vector<std::string> mutexes{"m"};
+  for (const bool is_there : {false, true}) {
+    if (is_there) Client{owner}.connect()->read_records(mutexes, soon());  // makes it
+    for (const Error& error :
+         {error_of([&] { session->read_records(mutexes, soon()); }),
+          error_of([&] { session->write_record({.mutex = "m", .text = "x"}, soon()); })}) {
+      EXPECT_EQ(error.kind(), ErrorKind::permission) << error.what();
+      EXPECT_THAT(error.what(), HasSubstr("run simba init"));
+      EXPECT_THAT(error.what(), HasSubstr(".simba_record TO"));
+    }
+    EXPECT_EQ(change(*session, Change::acquire, ask("m", "me")).owner_id, "me");
+    EXPECT_TRUE(session->usable());
+  }
+}
+
+TEST(MySqlRefusal, AMissingTableOfRecordsIsMadeOnceOrExpected) {
+  MySqlOptions options = own_database();
+  Client{options}.connect();
+  Console{options}.run("DROP TABLE simba_record");
+  const std::vector<std::string> mutexes{"m"};
+  options.sql.schema = sql::Schema::expect;
+  Client strict{options};
+  const auto session = strict.connect();
+  const Error error = error_of([&] { session->read_records(mutexes, soon()); });
+  EXPECT_EQ(error.kind(), ErrorKind::configuration) << error.what();
+  EXPECT_THAT(error.what(), HasSubstr("run simba init"));
+  EXPECT_EQ(change(*session, Change::acquire, ask("m", "me")).owner_id, "me");
+
+  options.sql.schema = sql::Schema::create;
+  Client client{options};
+  EXPECT_EQ(client.connect()->write_record({.mutex = "m", .text = "x"}, soon()).outcome,
+            RecordAnswer::Outcome::written);
+  EXPECT_EQ(session->read_records(mutexes, soon()).at(0).record.text, "x");
+}
+
 TEST(MySqlRefusal, ATableThatIsNotOursIsAnErrorOfConfiguration) {
   const MySqlOptions options = own_database();
   Console{options}.run("CREATE TABLE simba_mutex (id int PRIMARY KEY)");

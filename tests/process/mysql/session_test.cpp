@@ -306,6 +306,30 @@ TEST_F(MySqlSession, WhatANamesakeReleasesWhileItIsWaitedForIsGranted) {
   EXPECT_EQ(row.version, 3U);
 }
 
+TEST_F(MySqlSession, WhoeverTakesTheMutexBeforeARecordIsWrittenStopsItsFormerOwner) {
+  acquire("me");
+  session->write_record({.mutex = mutex, .text = "x"}, soon());
+  for (const std::uint64_t replaces : {0U, 1U}) {
+    const std::string name = replaces == 0 ? mutex + "_new" : mutex;
+    change(*session, Change::acquire, ask(name, "me"));
+    console.run("START TRANSACTION");
+    console.run(fmt::format(
+        "UPDATE simba_mutex SET owner_id = 'winner', version = 2 WHERE mutex = '{}'", name));
+    auto answer = std::async(std::launch::async, [&] {
+      return session->write_record(
+          {.mutex = name,
+           .text = "late",
+           .replaces = replaces,
+           .owner = sql::RecordAsk::Owner{.contender_id = "me", .least = 1, .greatest = 3}},
+          soon());
+    });
+    EXPECT_EQ(answer.wait_for(100ms), std::future_status::timeout) << "waits for the row";
+    console.run("COMMIT");
+    EXPECT_EQ(answer.get().outcome, RecordAnswer::Outcome::not_owned);
+    EXPECT_EQ(session->read_records(std::vector{name}, soon()).at(0).record.version, replaces);
+  }
+}
+
 TEST_F(MySqlSession, AChangeWhoseConnectionIsKilledIsInDoubt) {
   acquire("me");
   lock_row();

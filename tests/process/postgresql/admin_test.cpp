@@ -72,6 +72,23 @@ TEST_F(PostgreSqlAdmin, NamesTheRightsThatAreMissing) {
   EXPECT_THAT(problems(examine(user)), IsEmpty());
 }
 
+TEST_F(PostgreSqlAdmin, ATableOfRecordsThatIsMissingOrWrongIsNotedAndInitMakesOne) {
+  init();
+  const auto admin = make_postgresql_admin(own, quiet_runtime());
+  console.run("DROP TABLE simba_record");
+  const auto report = examine(own);
+  EXPECT_THAT(problems(report), IsEmpty());
+  EXPECT_THAT(notes(report), Contains(HasSubstr("simba_record")));
+  EXPECT_EQ(admin->init(), "created table simba_record");
+  EXPECT_EQ(admin->init(), "table simba_mutex already exists");
+  EXPECT_THAT(notes(examine(own)), testing::Not(Contains(HasSubstr("simba_record"))));
+
+  console.run("DROP TABLE simba_record");
+  console.run("CREATE TABLE simba_record (mutex int PRIMARY KEY)");
+  EXPECT_THAT(notes(examine(own)), Contains(HasSubstr("simba_record")));
+  EXPECT_THAT(problems(examine(own)), IsEmpty());
+}
+
 TEST_F(PostgreSqlAdmin, WhoMayNotMakeTheTableIsTold) {
   const auto admin = make_postgresql_admin(own_user(own), quiet_runtime());
   EXPECT_EQ(error_of([&] { admin->init(); }).kind(), ErrorKind::permission);

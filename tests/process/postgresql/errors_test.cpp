@@ -85,6 +85,58 @@ TEST(PostgreSqlErrors, AMissingPrivilegeNamesTheTableAndTheGrant) {
   EXPECT_EQ(change(*session, Change::acquire, ask("m", "me")).owner_id, "me");
 }
 
+TEST(PostgreSqlErrors, WhoMayNotMakeTheTableOfRecordsOrUseItHasMutexesAllTheSame) {
+  const PostgreSqlOptions owner = own_database();
+  Client{owner}.connect();
+  const PostgreSqlOptions user = as_own_user(owner);
+  Console{owner}.run("GRANT SELECT, INSERT, UPDATE ON simba_mutex TO " + user.user);
+  Client client{user};
+  const auto session = client.connect();
+  const std::vector<std::string> mutexes{"m"};
+  const auto expect_refused = [&](const std::string& part) {
+    expect(error_of([&] { session->read_records(mutexes, soon()); }), ErrorKind::permission, part);
+    expect(error_of([&] { session->write_record({.mutex = "m", .text = "x"}, soon()); }),
+           ErrorKind::permission, part);
+    EXPECT_EQ(change(*session, Change::acquire, ask("m", "me")).owner_id, "me");
+    EXPECT_TRUE(session->usable());
+  };
+  expect_refused("/postgresql_record.sql");
+  Client{owner}.connect()->read_records(mutexes, soon());  // makes it
+  expect_refused("simba_record TO \"" + user.user);
+  Console{owner}.run("GRANT SELECT, INSERT, UPDATE ON simba_record TO " + user.user);
+  EXPECT_EQ(session->write_record({.mutex = "m", .text = "x"}, soon()).outcome,
+            RecordAnswer::Outcome::written);
+}
+
+TEST(PostgreSqlErrors, AMissingTableOfRecordsIsMadeBesideThatOfMutexesOrExpected) {
+  PostgreSqlOptions options = own_database();
+  Console console{options};
+  console.run("CREATE SCHEMA later");
+  console.run(fmt::format("ALTER DATABASE {} SET search_path = later", options.database));
+  Client{options}.connect();  // makes the table of mutexes there
+  console.run(fmt::format("ALTER DATABASE {} SET search_path = public, later", options.database));
+  const std::vector<std::string> mutexes{"m"};
+  options.sql.schema = sql::Schema::expect;
+  Client strict{options};
+  const auto session = strict.connect();
+  expect(error_of([&] { session->read_records(mutexes, soon()); }), ErrorKind::configuration,
+         "run simba init");
+  EXPECT_EQ(change(*session, Change::acquire, ask("m", "me")).owner_id, "me");
+
+  options.sql.schema = sql::Schema::create;
+  Client client{options};
+  const auto other = client.connect();
+  EXPECT_EQ(other->write_record({.mutex = "m", .text = "x"}, soon()).outcome,
+            RecordAnswer::Outcome::written);
+  EXPECT_EQ(session->read_records(mutexes, soon()).at(0).record.text, "x");
+  EXPECT_EQ(console.value("to_regclass('later.simba_record') IS NOT NULL"), "true");
+
+  Console{options}.run("DROP TABLE later.simba_record");
+  expect(error_of([&] { other->read_records(mutexes, soon()); }), ErrorKind::configuration,
+         "simba init");
+  EXPECT_EQ(other->read_records(mutexes, soon()).at(0).record.version, 0U) << "made again";
+}
+
 TEST(PostgreSqlErrors, AReadOnlyServerIsUnavailable) {
   const PostgreSqlOptions options = own_database();
   Client{options}.connect();

@@ -259,5 +259,58 @@ TEST(PostgreSqlTableLock, LeavesNoStatementBehindOnTheServer) {
   }));
 }
 
+TEST_F(PostgreSqlRace, WhoeverTakesTheMutexBeforeARecordIsWrittenStopsItsFormerOwner) {
+  acquire("me");
+  console.run("BEGIN");
+  set("owner_id = 'winner', version = 2");
+  auto answer = std::async(std::launch::async, [&] {
+    return session->write_record(
+        {.mutex = mutex,
+         .text = "late",
+         .owner = sql::RecordAsk::Owner{.contender_id = "me", .least = 1, .greatest = 2}},
+        soon());
+  });
+  ASSERT_TRUE(someone_waits());
+  console.run("COMMIT");
+  const RecordAnswer found = answer.get();
+  EXPECT_EQ(found.outcome, RecordAnswer::Outcome::not_owned);
+  EXPECT_EQ(session->read_records(std::vector{mutex}, soon()).at(0).record.version, 0U);
+}
+
+TEST_F(PostgreSqlRace, WhoLosesTheRaceOfMakingARecordHearsWhatItIs) {
+  session->read_records(std::vector{mutex}, soon());  // makes the table
+  console.run("BEGIN");
+  console.run(fmt::format("INSERT INTO simba_record VALUES ('{}', 1, 'theirs')", mutex));
+  auto answer = std::async(std::launch::async, [&] {
+    return session->write_record({.mutex = mutex, .text = "ours"}, soon());
+  });
+  ASSERT_TRUE(someone_waits());
+  console.run("COMMIT");
+  const RecordAnswer found = answer.get();
+  EXPECT_EQ(found.outcome, RecordAnswer::Outcome::changed);
+  EXPECT_EQ(found.record.version, 1U);
+  EXPECT_EQ(found.record.text, "theirs");
+}
+
+TEST_F(PostgreSqlRace, ARecordThatSomeoneLocksHoldsUpNoOwner) {
+  acquire("me");
+  session->write_record({.mutex = mutex, .text = "x"}, soon());
+  console.run("BEGIN");
+  console.run(fmt::format("SELECT FROM simba_record WHERE mutex = '{}' FOR UPDATE", mutex));
+  auto answer = std::async(std::launch::async, [&] {
+    return session->write_record(
+        {.mutex = mutex,
+         .text = "y",
+         .replaces = 1,
+         .owner = sql::RecordAsk::Owner{.contender_id = "me", .least = 1, .greatest = 2}},
+        soon());
+  });
+  ASSERT_TRUE(someone_waits());
+  Client other{options()};
+  EXPECT_EQ(change(*other.connect(), Change::guard, ask(mutex, "me")).version, 2U);
+  console.run("COMMIT");
+  EXPECT_EQ(answer.get().outcome, RecordAnswer::Outcome::written);
+}
+
 }  // namespace
 }  // namespace simba::postgresql::test

@@ -127,6 +127,25 @@ TEST_F(PostgreSqlStrangers, ATableWithATriggerOfAnotherUserIsNotTouched) {
   EXPECT_EQ(console.value("SELECT string_agg(DISTINCT what, ', ') FROM ran"), "null");
 }
 
+TEST_F(PostgreSqlStrangers, ATableOfRecordsWithATriggerOfAnotherUserIsNotTouched) {
+  Client{owner}.connect();
+  console.run("GRANT ALL ON simba_mutex TO PUBLIC");
+  Console theirs{mallory};
+  theirs.run(
+      "CREATE TABLE simba_record (mutex varchar(66) PRIMARY KEY, version bigint, content text)");
+  theirs.run("GRANT ALL ON simba_record TO PUBLIC");
+  theirs.run("CREATE FUNCTION spy() RETURNS trigger " + body("trigger", "NEW"));
+  theirs.run(
+      "CREATE TRIGGER spy BEFORE INSERT OR UPDATE ON simba_record FOR EACH ROW EXECUTE FUNCTION "
+      "spy()");
+  Client client{victim};
+  const auto session = client.connect();
+  const Error error = error_of([&] { session->write_record({.mutex = "m", .text = "x"}, soon()); });
+  EXPECT_EQ(error.kind(), ErrorKind::permission);
+  EXPECT_THAT(error.what(), AllOf(HasSubstr(mallory.user), HasSubstr("simba_record")));
+  EXPECT_EQ(console.value("SELECT string_agg(DISTINCT what, ', ') FROM ran"), "null");
+}
+
 TEST_F(PostgreSqlStrangers, ATableThatCouldRunCodeOfAnotherUserIsNotTouched) {
   Console theirs{mallory};
   theirs.run("CREATE FUNCTION loud() RETURNS int " + body("expression", "1"));

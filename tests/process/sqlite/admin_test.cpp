@@ -102,6 +102,23 @@ TEST_F(SqliteAdmin, AnIncompleteTableIsCompleted) {
   EXPECT_THAT(examine().findings, IsEmpty());
 }
 
+TEST_F(SqliteAdmin, ATableOfRecordsThatIsMissingOrWrongIsNotedAndInitMakesOne) {
+  const auto admin = make_sqlite_admin({.path = path}, quiet_runtime());
+  admin->init();
+  run("DROP TABLE simba_record");
+  const auto report = examine();
+  EXPECT_THAT(problems(report), IsEmpty());
+  EXPECT_THAT(notes(report), Contains(HasSubstr("simba_record")));
+  EXPECT_EQ(admin->init(), "created table simba_record");
+  EXPECT_EQ(admin->init(), "table simba_mutex already exists");
+  EXPECT_THAT(notes(examine()), testing::Not(Contains(HasSubstr("simba_record"))));
+
+  run("DROP TABLE simba_record");
+  run("CREATE TABLE simba_record (mutex int PRIMARY KEY)");
+  EXPECT_THAT(notes(examine()), Contains(HasSubstr("simba_record")));
+  EXPECT_THAT(problems(examine()), IsEmpty());
+}
+
 TEST_F(SqliteAdmin, AnOwnerWhoseProcessIsGoneIsShownAsNone) {
   const sqlite::SqliteOptions options{.path = path};
   {

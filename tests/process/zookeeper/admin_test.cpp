@@ -1,14 +1,19 @@
 // What tools do with a ZooKeeper store.
 #include <chrono>
+#include <future>
 #include <memory>
 #include <string>
+#include <utility>
+#include <variant>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "process/admin_checks.hpp"
+#include "simba/core/mutex_records.hpp"
 #include "simba/zookeeper/zookeeper_admin.hpp"
 #include "simba/zookeeper/zookeeper_factory.hpp"
+#include "support/patience.hpp"
 #include "support/servers.hpp"
 #include "support/zookeeper/zookeeper_client_options.hpp"
 #include "support/zookeeper/zookeeper_console.hpp"
@@ -61,6 +66,20 @@ TEST_F(ZooKeeperAdmin, EvictsAnOwnerAndTheWaiterGetsTheMutex) {
 TEST_F(ZooKeeperAdmin, LeavesFreeMutexesAlone) {
   const auto factory = zookeeper::make_zookeeper_factory(options);
   expect_free_mutexes_stay_free(*admin, *factory);
+}
+
+TEST_F(ZooKeeperAdmin, TakesTheNodeOfTheRecordsForNoMutex) {
+  ZooKeeperConsole console{support::zookeeper_location()};
+  const auto factory = zookeeper::make_zookeeper_factory(options);
+  const auto written = std::make_shared<std::promise<RecordResult>>();
+  factory->records()->write({.mutex = "m", .text = "x"}, [written](RecordResult result) {
+    written->set_value(std::move(result));
+  });
+  auto result = written->get_future();
+  ASSERT_EQ(result.wait_for(support::scaled(std::chrono::seconds{10})), std::future_status::ready);
+  ASSERT_TRUE(std::holds_alternative<RecordAnswer>(result.get()));
+  EXPECT_TRUE(console.exists(base + "/simba:records/m"));
+  EXPECT_THAT(admin->list(), IsEmpty());
 }
 
 TEST_F(ZooKeeperAdmin, RefusesNamesOutOfBounds) {

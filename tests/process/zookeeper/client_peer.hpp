@@ -99,6 +99,11 @@ class Peer {
     client->remove(path, [p = promise](Code code) { p->set_value({.code = code}); });
     return std::move(future);
   }
+  Future write(const NodeWrite& write) {
+    auto [future, promise] = make();
+    client->write(write, [p = promise](Code code) { p->set_value({.code = code}); });
+    return std::move(future);
+  }
   Future children(const std::string& path, Watching watching = Watching::no) {
     auto [future, promise] = make();
     client->children(path, watching,

@@ -75,6 +75,38 @@ TEST_F(ZooKeeperClient, CreatesReadsListsAndRemovesNodes) {
   EXPECT_EQ(code_of(peer.sync()), Code::ok);
 }
 
+TEST_F(ZooKeeperClient, WritesOnConditionOfTheVersionAndOfAnotherNode) {
+  const std::string path = top + "/record";
+  const std::string owner = top + "/owner";
+  ASSERT_EQ(code_of(peer.create(owner)), Code::ok);
+  const std::string data{"a\0\xFF", 3};
+  EXPECT_EQ(code_of(peer.write({.path = path, .data = "x", .replaces = 0})), Code::no_node);
+  EXPECT_EQ(code_of(peer.write({.path = path, .data = data, .provided = owner})), Code::ok);
+  EXPECT_EQ(code_of(peer.write({.path = path, .data = "x"})), Code::node_exists);
+  EXPECT_EQ(wait(peer.get(path)).text, data);
+  EXPECT_EQ(wait(peer.get(path)).stat.version, 0);
+  EXPECT_EQ(code_of(peer.write({.path = path, .data = "x", .replaces = 1})), Code::bad_version);
+  EXPECT_EQ(code_of(peer.write({.path = path, .data = "y", .replaces = 0, .provided = owner})),
+            Code::ok);
+  EXPECT_EQ(wait(peer.get(path)).stat.version, 1);
+  ASSERT_EQ(code_of(peer.remove(owner)), Code::ok);
+  EXPECT_EQ(code_of(peer.write({.path = path, .data = "z", .replaces = 1, .provided = owner})),
+            Code::no_node);
+  EXPECT_EQ(code_of(peer.write({.path = top + "/no/parent", .data = "z"})), Code::no_node);
+  EXPECT_EQ(wait(peer.get(path)).text, "y");
+}
+
+TEST_F(ZooKeeperClient, AWriteThatIsUnderWayWhenTheSessionIsClosedIsAnswered) {
+  std::vector<Peer::Future> futures;
+  for (int i = 0; i < 100; ++i) {
+    futures.push_back(peer.write({.path = top + "/" + std::to_string(i), .data = "x"}));
+  }
+  peer.client->close();
+  for (auto& future : futures) {
+    EXPECT_THAT(code_of(std::move(future)), testing::AnyOf(Code::ok, Code::closing));
+  }
+}
+
 TEST_F(ZooKeeperClient, SaysWhyARequestFails) {
   EXPECT_EQ(code_of(peer.create(top)), Code::node_exists);
   EXPECT_EQ(code_of(peer.create(top + "/no/parent")), Code::no_node);
@@ -146,9 +178,13 @@ TEST_F(ZooKeeperClient, LetsNobodyElseNearItsNodesWhereTheAclSaysSo) {
 
   EXPECT_EQ(code_of(owner.create(top + "/closed")), Code::ok);
   EXPECT_EQ(code_of(open.create(top + "/shown")), Code::ok);
+  EXPECT_EQ(code_of(owner.write({.path = top + "/record", .data = "x"})), Code::ok);
   for (Peer* each : {&peer, &other}) {
     EXPECT_EQ(code_of(each->get(top + "/closed")), Code::no_auth);
     EXPECT_EQ(code_of(each->children(top + "/closed")), Code::no_auth);
+    EXPECT_EQ(code_of(each->get(top + "/record")), Code::no_auth);
+    EXPECT_EQ(code_of(each->write({.path = top + "/record", .data = "y", .replaces = 0})),
+              Code::no_auth);
     EXPECT_EQ(code_of(each->get(top + "/shown")), Code::ok);
     EXPECT_EQ(code_of(each->create(top + "/shown/child")), Code::no_auth);
   }

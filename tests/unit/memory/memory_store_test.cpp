@@ -111,5 +111,25 @@ TEST_F(MemoryStoreTest, AnEndlessLeaseDoesNotOverflow) {
   EXPECT_EQ(acquire("b").owner_id, "a");
 }
 
+TEST_F(MemoryStoreTest, RecordsFollowTheWallClockHoweverItIsSet) {
+  using Outcome = RecordAnswer::Outcome;
+  const SystemTime noon = std::chrono::sys_days{std::chrono::year{2026} / 3 / 1} + 12h;
+  const auto write = [&](std::uint64_t replaces) {
+    RecordAnswer answer;
+    store_->records()->write(
+        {.mutex = "m", .text = "x", .replaces = replaces, .not_before = noon},
+        [&](const RecordResult& result) { answer = std::get<RecordAnswer>(result); });
+    return answer;
+  };
+  clock_->set_wall(noon - 1ms);
+  EXPECT_EQ(write(0).outcome, Outcome::too_early);
+  EXPECT_EQ(write(0).record.now, noon - 1ms);
+  clock_->set_wall(noon);
+  EXPECT_EQ(write(0).outcome, Outcome::written);
+  clock_->set_wall(noon - 1h);
+  EXPECT_EQ(write(1).outcome, Outcome::too_early);
+  EXPECT_EQ(write(1).record.version, 1U);
+}
+
 }  // namespace
 }  // namespace simba::memory

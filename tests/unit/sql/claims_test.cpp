@@ -6,6 +6,7 @@
 #include <optional>
 #include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -500,6 +501,27 @@ TEST_F(SqlClaims, OneThatSaysNotWhoItIsIsNotJudged) {
   EXPECT_EQ(ours_.sending(Change::acquire, request, 0, now_), std::nullopt);
   EXPECT_EQ(ours_.sending(Change::guard, request, 0, now_), std::nullopt);
   EXPECT_EQ(ours_.sending(Change::release, request, 7, now_), FencingToken{7});
+}
+
+TEST_F(SqlClaims, WhatGrewOutOfATokenIsKnownByWhoeverRenewed) {
+  const auto versions = [&](const Claims& claims, FencingToken token) {
+    const auto found = claims.grown_from({.contender_id = "me", .fencing_token = token}, "m");
+    return std::pair{found.least, found.greatest};
+  };
+  const FencingToken first = acquire(ours_).fencing_token;
+  for (int i = 0; i < 4; ++i) ask(ours_, Change::guard);
+  EXPECT_EQ(versions(ours_, first), std::pair(first + 4, first + 4));
+  EXPECT_EQ(versions(ours_, first + 2), std::pair(first + 4, first + 4));
+  EXPECT_EQ(versions(theirs_, first), std::pair(first, first)) << "nothing is known there";
+
+  const Sent renewal = lose(ours_, Change::guard);
+  EXPECT_EQ(versions(ours_, first), std::pair(first + 4, first + 5)) << "it may be carried out";
+  tell(ours_, renewal, execute(renewal));
+
+  ask(ours_, Change::release, row_.version);
+  const FencingToken second = acquire(ours_).fencing_token;
+  EXPECT_EQ(versions(ours_, second), std::pair(second, second));
+  EXPECT_EQ(versions(ours_, first), std::pair(first, first)) << "of the ownership before";
 }
 
 }  // namespace

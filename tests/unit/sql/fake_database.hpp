@@ -54,6 +54,10 @@ class FakeDatabase final : public Database {
   std::function<void(const Wakeup& closing, std::span<const Ask> asks)> before_change{};
 
   std::function<void(std::span<const std::string> mutexes)> on_look{};
+  std::function<RecordAnswer(const RecordAsk&)> on_write = [](const RecordAsk& ask) {
+    return RecordAnswer{.outcome = RecordAnswer::Outcome::written,
+                        .record = {.text = ask.text, .version = ask.replaces + 1}};
+  };
   std::string owner_of_all{};
 
   std::atomic<int> connects{0};
@@ -85,6 +89,21 @@ class FakeDatabase final : public Database {
       return rows;
     }
     bool init(const std::string& /*mutex*/, LocalTime /*deadline*/) override { return true; }
+    std::vector<FoundRecord> read_records(std::span<const std::string> mutexes,
+                                          LocalTime /*deadline*/) override {
+      {
+        const std::lock_guard lock{database_.mutex_};
+        database_.statements_.push_back(mutexes.size());
+      }
+      std::vector<FoundRecord> records;
+      for (const std::string& mutex : mutexes) {
+        records.push_back({mutex, {.text = "of " + mutex, .version = 1}});
+      }
+      return records;
+    }
+    RecordAnswer write_record(const RecordAsk& ask, LocalTime /*deadline*/) override {
+      return database_.on_write(ask);
+    }
     bool usable() noexcept override { return !database_.broken.exchange(false); }
 
    private:

@@ -1,6 +1,7 @@
 #include "sql/sql_store.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <filesystem>
@@ -13,6 +14,7 @@
 #include <span>
 #include <string>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -307,6 +309,60 @@ TEST_F(SqlStoreTest, TheWorstCaseTellsHowOftenWaitersLookWhereThereAreNoHints) {
   };
   EXPECT_EQ(with_pause(0us), std::nullopt);
   EXPECT_EQ(with_pause(1'000us), (LookRate{.interval = 100ms, .mutexes = 250, .per = 250ms}));
+}
+
+TEST_F(SqlStoreTest, AWriteOfARecordThatARenewalOvertakesGoesAgainUnderTheNewVersion) {
+  const auto store = make_store();
+  const auto user = store->attach();
+  LeaseRequest owner = request;
+  owner.instance = 1;
+  std::atomic<FencingToken> version{1};
+  database->on_change = [&](Change, std::span<const Ask> asks) {
+    std::vector<Row> rows = FakeDatabase::grant(Change::acquire, asks);
+    rows.front().version = version;
+    return rows;
+  };
+  acquire(*store, owner);
+  std::vector<FencingToken> tried;
+  database->on_write = [&](const RecordAsk& ask) {
+    tried.push_back(ask.owner->greatest);
+    if (tried.size() > 1) {
+      return RecordAnswer{.outcome = RecordAnswer::Outcome::written, .record = {.version = 1}};
+    }
+    version = 2;
+    std::promise<void> renewed;
+    store->guard(owner, [&](const LeaseAnswer&) { renewed.set_value(); });
+    renewed.get_future().wait();
+    return RecordAnswer{.outcome = RecordAnswer::Outcome::not_owned};
+  };
+  std::promise<RecordResult> result;
+  store->records()->write(
+      {.mutex = "m", .text = "x", .owner = RecordOwner{.contender_id = "me", .fencing_token = 1}},
+      [&](const RecordResult& got) { result.set_value(got); });
+  const RecordResult got = result.get_future().get();
+  EXPECT_EQ(std::get<RecordAnswer>(got).outcome, RecordAnswer::Outcome::written);
+  EXPECT_EQ(tried, (std::vector<FencingToken>{1, 2}));
+}
+
+TEST_F(SqlStoreTest, ReadsOfManyRecordsGoTogether) {
+  const auto store = make_store();
+  const auto user = store->attach();
+  std::promise<void> connected;
+  std::shared_future<void> go = connected.get_future().share();
+  database->on_connect = [go] { go.wait(); };
+  constexpr int many = 100;
+  std::atomic<int> right{0};
+  std::promise<void> all;
+  for (int i = 0; i < many; ++i) {
+    const std::string mutex = std::to_string(i);
+    store->records()->read(mutex, [&, mutex](const RecordResult& result) {
+      if (std::get<RecordAnswer>(result).record.text != "of " + mutex) ADD_FAILURE() << mutex;
+      if (++right == many) all.set_value();
+    });
+  }
+  connected.set_value();
+  all.get_future().wait();
+  EXPECT_EQ(database->statements(), std::vector<std::size_t>{many});
 }
 
 }  // namespace

@@ -1,14 +1,22 @@
+#include <atomic>
 #include <chrono>
 #include <filesystem>
 #include <future>
+#include <memory>
+#include <span>
 #include <string>
+#include <string_view>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "simba/core/error.hpp"
+#include "simba/core/runtime.hpp"
+#include "simba/engine/lease_service_factory.hpp"
+#include "sql/sql_store.hpp"
 #include "sqlite_fixture.hpp"
 
 namespace simba::sqlite {
@@ -18,6 +26,53 @@ using namespace std::chrono_literals;
 using sql::Change;
 using sql::Row;
 using testing::HasSubstr;
+
+/// Counts the statements that read records.
+class CountingDatabase final : public sql::Database {
+ public:
+  explicit CountingDatabase(std::shared_ptr<sql::Database> base) : base_{std::move(base)} {}
+
+  std::string_view name() const noexcept override { return base_->name(); }
+  std::unique_ptr<sql::Session> connect(LocalTime deadline, const sql::Wakeup& closing) override {
+    return std::make_unique<CountingSession>(base_->connect(deadline, closing), reads);
+  }
+  std::unique_ptr<sql::ChangeFeed> make_feed() override { return base_->make_feed(); }
+
+  std::atomic<int> reads{0};
+
+ private:
+  class CountingSession final : public sql::Session {
+   public:
+    CountingSession(std::unique_ptr<sql::Session> base, std::atomic<int>& reads)
+        : base_{std::move(base)}, reads_{reads} {}
+
+    std::vector<Row> change(Change change, std::span<const sql::Ask> asks,
+                            LocalTime deadline) override {
+      return base_->change(change, asks, deadline);
+    }
+    std::vector<Row> look(std::span<const std::string> mutexes, LocalTime deadline) override {
+      return base_->look(mutexes, deadline);
+    }
+    bool init(const std::string& mutex, LocalTime deadline) override {
+      return base_->init(mutex, deadline);
+    }
+    std::vector<sql::FoundRecord> read_records(std::span<const std::string> mutexes,
+                                               LocalTime deadline) override {
+      ++reads_;
+      return base_->read_records(mutexes, deadline);
+    }
+    RecordAnswer write_record(const sql::RecordAsk& ask, LocalTime deadline) override {
+      return base_->write_record(ask, deadline);
+    }
+    bool usable() noexcept override { return base_->usable(); }
+
+   private:
+    const std::unique_ptr<sql::Session> base_;
+    std::atomic<int>& reads_;
+  };
+
+  const std::shared_ptr<sql::Database> base_;
+};
 
 TEST_F(SqliteTest, TheFirstAcquisitionMakesTheRow) {
   const auto database = make_database();
@@ -190,6 +245,76 @@ TEST_F(SqliteTest, ManyProcessesMayOpenAFreshDatabaseAtTheSameMoment) {
     }
     for (auto& one : all) EXPECT_NO_THROW(one.get());
   }
+}
+
+TEST_F(SqliteTest, WithoutTheTableOfRecordsMutexesWorkAndRecordsSayWhatToDo) {
+  connect(*make_database());
+  {
+    Connection plain{path, soon(), closing};
+    plain.execute("DROP TABLE simba_record");
+  }
+  const std::vector<std::string> mutexes{"m"};
+  const auto older = make_database(sql::Schema::expect);
+  const auto session = connect(*older);
+  for (int times = 0; times < 2; ++times) {
+    try {
+      session->read_records(mutexes, soon());
+      FAIL() << "no error";
+    } catch (const Error& error) {
+      EXPECT_EQ(error.kind(), ErrorKind::configuration);
+      EXPECT_THAT(error.what(), HasSubstr("run simba init"));
+    }
+  }
+  EXPECT_EQ(change(*session, Change::acquire, ask("m", "me")).owner_id, "me");
+  EXPECT_TRUE(session->usable());
+
+  const auto newer = make_database();
+  EXPECT_EQ(connect(*newer)->read_records(mutexes, soon()).size(), 1U) << "made when needed";
+  EXPECT_EQ(session->read_records(mutexes, soon()).size(), 1U);
+}
+
+TEST_F(SqliteTest, AnOwnerWhoseProcessIsGoneCannotWriteARecord) {
+  const auto database = make_database();
+  const auto session = connect(*database);
+  const auto version = change(*session, Change::acquire, ask("m", "me")).version;
+  const sql::RecordAsk record{
+      .mutex = "m",
+      .text = "x",
+      .owner = sql::RecordAsk::Owner{.contender_id = "me", .least = version, .greatest = version}};
+  {
+    Connection plain{path, soon(), closing};
+    plain.execute(
+        "UPDATE simba_mutex SET liveness = substr(liveness, 1, instr(liveness, ':')) || "
+        "'999999999'");
+  }
+  EXPECT_EQ(session->write_record(record, soon()).outcome, RecordAnswer::Outcome::not_owned);
+}
+
+/// A look of 10,000 schedules, which comes every 10 seconds.
+TEST_F(SqliteTest, TenThousandReadsOfRecordsAreTenStatementsAtMost) {
+  const auto runtime = make_runtime({.log = make_null_logger()});
+  const auto database = std::make_shared<CountingDatabase>(make_database());
+  engine::LeaseServiceFactory factory{
+      sql::make_sql_store(database, {}, {.pool_size = 1, .sees_gone_owners = true}, runtime),
+      runtime};
+  const auto records = factory.records();
+  std::atomic<int> answered{0};
+  const auto read = [&](const std::string& mutex) {
+    records->read(mutex, [&](const RecordResult& result) {
+      EXPECT_TRUE(std::holds_alternative<RecordAnswer>(result));
+      ++answered;
+      answered.notify_all();
+    });
+  };
+  const auto wait_for = [&](int count) {
+    for (int now = answered; now < count; now = answered) answered.wait(now);
+  };
+  read("m");  // connects
+  wait_for(1);
+  database->reads = 0;
+  for (int i = 0; i < 10'000; ++i) read(std::to_string(i));
+  wait_for(10'001);
+  EXPECT_LE(database->reads, 10);
 }
 
 }  // namespace

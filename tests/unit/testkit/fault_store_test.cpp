@@ -6,6 +6,7 @@
 #include <string>
 #include <thread>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include <gmock/gmock.h>
@@ -313,6 +314,25 @@ TEST_F(FaultStoreTest, ManyThreadsGetExactlyOneAnswerToEachRequest) {
   }
   store_->close();
   EXPECT_EQ(answers, 1800);
+}
+
+TEST_F(FaultStoreTest, RecordsMeetFaultsOfTheirOwn) {
+  std::vector<std::string> results;
+  const auto note = [&](const RecordResult& result) {
+    const auto* error = std::get_if<Error>(&result);
+    results.push_back(error != nullptr ? std::string{to_string(error->kind())}
+                                       : std::get<RecordAnswer>(result).record.text);
+  };
+  store_->next(Operation::write_record, Fault::lose_answer());
+  store_->next(Operation::read_record, Fault::hold_answer());
+  acquire("a");
+  store_->records()->write({.mutex = "m", .text = "x"}, note);
+  store_->records()->read("m", note);
+  EXPECT_THAT(answers_, ElementsAre("a 1"));
+  EXPECT_THAT(results, ElementsAre("in doubt"));
+  EXPECT_EQ(store_->release_answers(), 1U);
+  EXPECT_THAT(results, ElementsAre("in doubt", "x"));
+  EXPECT_EQ(store_->count(Operation::read_record), 1U);
 }
 
 }  // namespace

@@ -15,7 +15,7 @@ namespace simba::zookeeper {
 class ScriptedClient final : public Client {
  public:
   struct Request {
-    std::string verb{};  ///< "create", "remove", "children", "get", "exists" or "sync"
+    std::string verb{};  ///< "create", "remove", "write", "children", "get", "exists", "sync"
     std::string path{};
     std::string data{};
     Watching watching = Watching::no;
@@ -24,6 +24,7 @@ class ScriptedClient final : public Client {
     ChildrenHandler listed{};
     StatHandler seen{};
     DoneHandler done{};
+    NodeWrite write{};
   };
 
   explicit ScriptedClient(EventHandler on_event) : on_event_{std::move(on_event)} {}
@@ -38,6 +39,10 @@ class ScriptedClient final : public Client {
   }
   void remove(const std::string& path, DoneHandler handler) override {
     requests.push_back({.verb = "remove", .path = path, .done = std::move(handler)});
+  }
+  void write(const NodeWrite& write, DoneHandler handler) override {
+    requests.push_back(
+        {.verb = "write", .path = write.path, .done = std::move(handler), .write = write});
   }
   void children(const std::string& path, Watching watching, ChildrenHandler handler) override {
     requests.push_back(

@@ -156,6 +156,43 @@ TEST(ConfigurationFromEnvironment, NamesTheStoreWithoutAFile) {
               HasSubstr("no store configured"));
 }
 
+TEST(ConfigurationFromEnvironment, RefusesTheAddressOfAStoreThatNothingChooses) {
+  const auto refusal = [](const Environment::Variables& variables) {
+    return refusal_of([&] { Configuration::from_environment(Environment{variables}); });
+  };
+  EXPECT_THAT(refusal({{"SIMBA_REDIS_HOSTS", "h"}}),
+              AllOf(StartsWith("variable SIMBA_REDIS_HOSTS: it says where a store is, but does not "
+                               "choose it; set SIMBA_REDIS_ENABLED=true too"),
+                    HasSubstr("--backend URL"), HasSubstr("SIMBA_REDIS_ENABLED=false")));
+  EXPECT_THAT(refusal({{"SIMBA_JDBC_HOST", "h"}}),
+              AllOf(StartsWith("variable SIMBA_JDBC_HOST"), HasSubstr("SIMBA_JDBC_URL=URL")));
+  for (const auto* const name :
+       {"SIMBA_REDIS_UNIX_SOCKET", "SIMBA_REDIS_PORT", "SIMBA_MYSQL_HOST", "SIMBA_MYSQL_PORT",
+        "SIMBA_MYSQL_UNIX_SOCKET", "SIMBA_POSTGRESQL_HOST", "SIMBA_POSTGRESQL_PORT",
+        "SIMBA_ZOOKEEPER_CONNECT_STRING"}) {
+    EXPECT_THAT(refusal({{name, "1"}}), StartsWith(std::string{"variable "} + name));
+  }
+  EXPECT_THAT(refusal({{"SIMBA_REDIS_HOSTS", "h"}, {"SIMBA_MYSQL_ENABLED", "false"}}),
+              StartsWith("variable SIMBA_REDIS_HOSTS"));
+  EXPECT_THAT(refusal_of_yaml("simba: {sqlite: {enabled: false}}",
+                              Environment{{{"SIMBA_REDIS_HOSTS", "h"}}}),
+              StartsWith("variable SIMBA_REDIS_HOSTS"));
+}
+
+TEST(ConfigurationFromEnvironment, MayHaveTheAddressOfAStoreThatIsOffOrNotTheOneChosen) {
+  const auto store = [](const Environment::Variables& variables) {
+    return std::string{Configuration::from_environment(Environment{variables}).store()};
+  };
+  EXPECT_EQ(store({{"SIMBA_REDIS_HOSTS", "h"}, {"SIMBA_REDIS_ENABLED", "false"}}), "");
+  EXPECT_EQ(store({{"SIMBA_REDIS_HOSTS", "h"}, {"SIMBA_ENABLED", "false"}}), "");
+  EXPECT_EQ(store({{"SIMBA_REDIS_PORT", "tcp://10.0.0.1:6379"}}), "");  // of Kubernetes
+  EXPECT_EQ(store({{"SIMBA_REDIS_TTL", "5s"}}), "");
+  EXPECT_EQ(store({{"SIMBA_REDIS_HOSTS", "h"}, {"SIMBA_BACKEND", "memory:"}}), "memory");
+  EXPECT_EQ(store({{"SIMBA_REDIS_HOSTS", "h"}, {"SIMBA_SQLITE_URL", "sqlite:a"}}), "sqlite");
+  EXPECT_EQ(from_yaml("simba: {memory: }", Environment{{{"SIMBA_REDIS_HOSTS", "h"}}}).store(),
+            "memory");
+}
+
 TEST(ConfigurationFromEnvironment, SpellsTrueAndFalseAsIsUsual) {
   for (const auto* const text : {"1", "true", "TRUE", "yes", "on", "On"}) {
     EXPECT_TRUE(

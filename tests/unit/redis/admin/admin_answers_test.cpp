@@ -74,6 +74,7 @@ TEST(RedisAdminAnswers, KnowTheMutexOfAKey) {
   EXPECT_EQ(mutex_of("simba:{a}:fence}"), "a}:fence");
   EXPECT_EQ(mutex_of("simba:{}"), "");
   EXPECT_EQ(mutex_of("simba:{orders}:queue"), "");
+  EXPECT_EQ(mutex_of("simba:{orders}:record"), "");
 }
 
 TEST(RedisAdminAnswers, HaveTheLastTokenOfAFreeMutex) {

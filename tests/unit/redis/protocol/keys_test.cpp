@@ -26,6 +26,7 @@ TEST(RedisSlot, IsTheSameForAllKeysOfAMutex) {
   EXPECT_EQ(slot_of("m"), 15627);
   EXPECT_EQ(slot_of("simba:{m}"), 15627);
   EXPECT_EQ(slot_of("simba:{m}:contender"), 15627);
+  EXPECT_EQ(slot_of(record_key("m")), 15627);
   EXPECT_EQ(slot_of("simba:{Mutex mit ä}"), 8056);
 }
 

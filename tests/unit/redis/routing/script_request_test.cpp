@@ -43,6 +43,11 @@ Reply refers(const std::string& how, const std::string& where) {
 /// A request to one server, or to a cluster, that the test plays.
 class RedisScriptRequest : public testing::Test {
  protected:
+  // A request that waits for its connection keeps itself alive.
+  ~RedisScriptRequest() override {
+    if (context_->router) context_->router->close();
+  }
+
   void use_single() {
     context_->router = std::make_shared<FixedRouter>(std::make_shared<Node>(
         fake_.dialer(), Subscriptions::Grants::count, Endpoint{}, context_->confirmation));

@@ -116,17 +116,18 @@ ContentionOptions options_for(World& world, Mutation mutation) {
 }  // namespace
 
 std::string mutated(Mutation mutation, Script script, const std::string& text) {
+  const bool has_line = script == Script::acquire || script == Script::release;
   if (mutation == Mutation::release_ignores_token && script == Script::release) {
     return replaced(text, "last.token == token", "true");
   }
   if (mutation == Mutation::guard_ignores_owner && script == Script::guard) {
     return replaced(text, "if id == '' or owner ~= id then", "if id == '' then");
   }
-  if (mutation == Mutation::everyone_is_heard && script != Script::guard) {
+  if (mutation == Mutation::everyone_is_heard && has_line) {
     return replaced(text, "return inbox ~= '-' and redis.call('PUBSUB', 'NUMSUB', inbox)[2] > 0",
                     "return true");
   }
-  if (mutation == Mutation::the_dead_stay_in_the_jvm_queue && script != Script::guard) {
+  if (mutation == Mutation::the_dead_stay_in_the_jvm_queue && has_line) {
     return replaced(text, "if #deaf > 0 then", "if false then");
   }
   return text;

@@ -28,6 +28,7 @@ Server::Server(World& world, std::function<std::string(Script, const std::string
   add(Script::acquire, "acquire");
   add(Script::guard, "guard");
   add(Script::release, "release");
+  add(Script::record, "record");
   lives_[0] = 0;
 }
 

@@ -86,6 +86,14 @@ TEST(RequestQueue, ABatchHasABound) {
   EXPECT_EQ(queue.take().requests.size(), 1U);
 }
 
+TEST(RequestQueue, ABatchOfReadsOfRecordsIsLarger) {
+  RequestQueue queue{2};
+  for (std::size_t i = 0; i < RequestQueue::most_reads_together + 1; ++i) {
+    queue.push(request(Kind::read_record, std::to_string(i)));
+  }
+  EXPECT_EQ(queue.take().requests.size(), RequestQueue::most_reads_together);
+}
+
 TEST(RequestQueue, WhatFailedTogetherGoesAloneUntilItGotThrough) {
   RequestQueue queue{2};
   queue.push(request(Kind::guard, "a"));

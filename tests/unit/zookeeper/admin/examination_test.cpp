@@ -25,6 +25,7 @@ class AgreeingClient final : public Client {
     handler(Code::ok, path, {});
   }
   void remove(const std::string& /*path*/, DoneHandler handler) override { handler(Code::ok); }
+  void write(const NodeWrite& /*write*/, DoneHandler handler) override { handler(Code::ok); }
   void children(const std::string& /*path*/, Watching /*watching*/,
                 ChildrenHandler handler) override {
     handler(Code::ok, {});

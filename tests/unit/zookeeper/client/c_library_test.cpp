@@ -25,6 +25,7 @@ TEST(ZooKeeperLibrary, SaysWhatAnAnswerMeansForTheRequest) {
            std::pair{ZOK, Code::ok},
            std::pair{ZNONODE, Code::no_node},
            std::pair{ZNODEEXISTS, Code::node_exists},
+           std::pair{ZBADVERSION, Code::bad_version},
            std::pair{ZNOAUTH, Code::no_auth},
            std::pair{ZUNIMPLEMENTED, Code::unimplemented},
            std::pair{ZCONNECTIONLOSS, Code::connection_loss},
@@ -43,15 +44,17 @@ TEST(ZooKeeperLibrary, SaysWhatAnAnswerMeansForTheRequest) {
   EXPECT_EQ(code_of(12'345), Code::refused);
 }
 
-TEST(ZooKeeperLibrary, StatHasZxidTimeAndSession) {
+TEST(ZooKeeperLibrary, StatHasZxidTimeSessionAndVersion) {
   Stat raw{};
   raw.czxid = 7;
   raw.ctime = 1'700'000'000'123;
   raw.ephemeralOwner = 0x1234;
+  raw.version = 3;
   const NodeStat stat = stat_of(&raw);
   EXPECT_EQ(stat.created_zxid, 7);
   EXPECT_EQ(stat.created_at, StoreTime{std::chrono::milliseconds{1'700'000'000'123}});
   EXPECT_EQ(stat.session, 0x1234);
+  EXPECT_EQ(stat.version, 3);
 }
 
 TEST(ZooKeeperLibrary, ContainerBelongsToNoSession) {

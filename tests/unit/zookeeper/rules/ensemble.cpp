@@ -92,6 +92,7 @@ void Ensemble::decide(const VisitorPtr& visitor, const Ask& ask, std::size_t num
   }
   if (ask.kind == Kind::create) answer = create(ask, visitor->session);
   if (ask.kind == Kind::remove) answer = remove(ask);
+  if (ask.kind == Kind::write) answer = write(ask, visitor->session);
   if (ask.kind == Kind::close_session) {
     sessions_.erase(session);
     commit({.kind = Txn::Kind::end_session, .session = visitor->session});
@@ -135,6 +136,24 @@ Say Ensemble::remove(const Ask& ask) {
   } else {
     world_.note(ask.path + " is removed");
     commit({.kind = Txn::Kind::remove, .path = ask.path});
+  }
+  return answer;
+}
+
+Say Ensemble::write(const Ask& ask, std::int64_t session) {
+  if (!ask.provided.empty() && truth_.find(ask.provided) == nullptr) {
+    return {.kind = Say::Kind::answer, .code = Code::no_node};
+  }
+  if (!ask.replaces) return create(ask, session);
+  Say answer{.kind = Say::Kind::answer};
+  const Tree::Node* node = truth_.find(ask.path);
+  if (node == nullptr) {
+    answer.code = Code::no_node;
+  } else if (node->stat.version != *ask.replaces) {
+    answer.code = Code::bad_version;
+  } else {
+    world_.note(fmt::format("{:x} writes {} [{}]", session, ask.path, ask.data));
+    commit({.kind = Txn::Kind::write, .path = ask.path, .data = ask.data});
   }
   return answer;
 }

@@ -79,6 +79,7 @@ class Ensemble final : public LeaderLine {
   void decide(const VisitorPtr& visitor, const Ask& ask, std::size_t server, const Handler& reply);
   Say create(const Ask& ask, std::int64_t session);
   Say remove(const Ask& ask);
+  Say write(const Ask& ask, std::int64_t session);
   void commit(Txn txn);
   void catch_up(Member& member, std::size_t end);
 

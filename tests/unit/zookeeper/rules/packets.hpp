@@ -3,6 +3,7 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -29,6 +30,7 @@ struct Ask {
     set_watches,
     create,
     remove,
+    write,
     children,
     get,
     exists,
@@ -40,9 +42,11 @@ struct Ask {
   std::string data{};
   NodeKind node_kind = NodeKind::persistent;
   Watching watching = Watching::no;
-  std::int64_t session = 0;  ///< of `connect`; 0: a new one
-  std::int64_t zxid = 0;     ///< the newest that the client has seen
-  Watches watches{};         ///< of `set_watches`
+  std::int64_t session = 0;                ///< of `connect`; 0: a new one
+  std::int64_t zxid = 0;                   ///< the newest that the client has seen
+  Watches watches{};                       ///< of `set_watches`
+  std::optional<std::int32_t> replaces{};  ///< of `write`
+  std::string provided{};                  ///< of `write`
 };
 
 /// What a server sends.

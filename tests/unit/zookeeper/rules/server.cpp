@@ -85,8 +85,8 @@ void Server::go_on(const VisitorPtr& visitor) {
     const Ask ask = std::move(visitor->queue.front());
     visitor->queue.pop_front();
     const bool follows = mutation_ == Mutation::sync_stays_at_follower;
-    const bool for_leader =
-        ask.kind == Kind::create || ask.kind == Kind::remove || ask.kind == Kind::close_session;
+    const bool for_leader = ask.kind == Kind::create || ask.kind == Kind::remove ||
+                            ask.kind == Kind::write || ask.kind == Kind::close_session;
     if (!for_leader && (ask.kind != Kind::sync || follows)) {
       read(visitor, ask);
       continue;

@@ -64,6 +64,15 @@ void SimClient::remove(const std::string& path, DoneHandler handler) {
          [handler = std::move(handler)](const Say& say) { handler(say.code); });
 }
 
+void SimClient::write(const NodeWrite& write, DoneHandler handler) {
+  submit({.kind = Kind::write,
+          .path = write.path,
+          .data = write.data,
+          .replaces = write.replaces,
+          .provided = write.provided},
+         [handler = std::move(handler)](const Say& say) { handler(say.code); });
+}
+
 void SimClient::children(const std::string& path, Watching watching, ChildrenHandler handler) {
   submit({.kind = Kind::children, .path = path, .watching = watching},
          [handler = std::move(handler)](const Say& say) { handler(say.code, say.names); });

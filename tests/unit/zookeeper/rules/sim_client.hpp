@@ -25,6 +25,7 @@ class SimClient final : public Client, public std::enable_shared_from_this<SimCl
   void create(const std::string& path, const std::string& data, NodeKind kind,
               CreateHandler handler) override;
   void remove(const std::string& path, DoneHandler handler) override;
+  void write(const NodeWrite& write, DoneHandler handler) override;
   void children(const std::string& path, Watching watching, ChildrenHandler handler) override;
   void get(const std::string& path, Watching watching, DataHandler handler) override;
   void exists(const std::string& path, Watching watching, StatHandler handler) override;

@@ -25,6 +25,13 @@ void Tree::apply(const Txn& txn, const Tell& tell) {
     case Txn::Kind::remove:
       remove(txn.path, txn.zxid, tell);
       break;
+    case Txn::Kind::write: {
+      Node& node = nodes_.at(txn.path);
+      node.data = txn.data;
+      ++node.stat.version;
+      tell({.kind = EventKind::changed, .path = txn.path});
+      break;
+    }
   }
 }
 

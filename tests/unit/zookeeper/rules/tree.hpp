@@ -12,7 +12,7 @@ namespace simba::zookeeper::rules {
 
 /// A change that the leader has decided on.
 struct Txn {
-  enum class Kind { begin_session, end_session, create, remove };
+  enum class Kind { begin_session, end_session, create, remove, write };
   Kind kind = Kind::create;
   std::int64_t zxid = 0;
   std::int64_t session = 0;  ///< whose session, or 0: of nobody
