@@ -37,8 +37,8 @@ done
 if ! command -v dpkg-query >/dev/null || ! command -v apt-get >/dev/null; then
   cat >&2 <<'END'
 setup: not a Debian system, so nothing was installed; continuing with the libraries that are present. Simba
-setup: needs a C++20 compiler, CMake, Ninja, Asio, spdlog and fmt; each store its client library; the command yaml-cpp,
-setup: CLI11 and JSON for Modern C++; the tests GoogleTest and the servers. DEPENDENCIES.md has the versions.
+setup: needs a C++20 compiler, CMake, Ninja, Asio, spdlog, fmt and JSON for Modern C++; each store its client library;
+setup: the command yaml-cpp and CLI11; the tests GoogleTest and the servers. DEPENDENCIES.md has the versions.
 END
   exit 0
 fi

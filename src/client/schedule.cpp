@@ -1,7 +1,5 @@
 #include "simba/client/schedule.hpp"
 
-#include <atomic>
-#include <ostream>
 #include <string_view>
 #include <utility>
 
@@ -19,16 +17,12 @@ ScheduleConfig after_pauses_of(Span pause) {
   return ScheduleConfig::delay(std::chrono::nanoseconds::zero(), pause.nanoseconds());
 }
 
-ScheduleConfig cron(std::string_view expression, std::string_view zone) {
-  return ScheduleConfig::wall_clock(Cron{expression, zone});
+ScheduleConfig every(Span period, const SlotOptions& slots) {
+  return ScheduleConfig::shared_rate(std::chrono::nanoseconds::zero(), period.nanoseconds(), slots);
 }
 
-std::string to_string(const ScheduleOptions& options) {
-  return options.id.empty() ? "defaults" : "id " + options.id;
-}
-
-std::ostream& operator<<(std::ostream& out, const ScheduleOptions& options) {
-  return out << to_string(options);
+ScheduleConfig cron(std::string_view expression, std::string_view zone, const SlotOptions& slots) {
+  return ScheduleConfig::shared(Cron{expression, zone}, slots);
 }
 
 Schedule::Schedule() noexcept = default;
@@ -68,34 +62,41 @@ void Schedule::stop() {
 Schedule Client::schedule(std::string name, const ScheduleConfig& when, Work work,
                           ScheduleOptions options) const {
   if (!work) throw InvalidArgumentError{"a schedule needs work (got an empty function)"};
-  const auto token = std::make_shared<std::atomic<FencingToken>>(0);
+  const bool tells = options.on_acquired || options.on_lost || options.on_slot;
   const auto health = std::make_shared<detail::HealthRecord>();
-  const auto of_runs = std::make_shared<std::weak_ptr<const Scheduler>>();
   const auto factory = core_->factory();
   const std::shared_ptr<Scheduler> scheduler{new Scheduler{
-      std::move(name), *factory, when,
-      [work = std::move(work), token, of_runs](std::stop_token stop) {
-        work(Run{token->load(), std::move(stop), [weak = *of_runs] {
-                   const auto self = weak.lock();
-                   return self ? self->lease_left() : std::chrono::nanoseconds::zero();
-                 }});
-      },
+      std::move(name), *factory, when, std::move(work),
       SchedulerOptions{
           .contender_id = std::move(options.id),
           .executor = core_->executor(),
           .on_state =
-              [token, health](const MutexContendService& service, const MutexState& state) {
-                if (!state.is_acquired(service.contender_id())) return;
-                *token = state.after().fencing_token();
-                health->note_acquired();
+              [health, on_acquired = std::move(options.on_acquired),
+               on_lost = std::move(options.on_lost)](const MutexContendService& service,
+                                                     const MutexState& state) {
+                const std::string& id = service.contender_id();
+                if (state.is_acquired(id)) {
+                  health->note_acquired();
+                  if (on_acquired) on_acquired();
+                }
+                if (state.is_released(id) && on_lost) on_lost();
               },
           .on_event = [health, clock = factory->runtime()->clock](
                           const MutexContendService&,
-                          const ContentionEvent& event) { health->note(event, clock->now()); }},
-      Scheduler::Hooks::are_prompt}};
-  *of_runs = scheduler;
+                          const ContentionEvent& event) { health->note(event, clock->now()); },
+          .on_slot = std::move(options.on_slot)},
+      tells ? Scheduler::Hooks::share_executor : Scheduler::Hooks::are_prompt}};
   scheduler->start();
   return Schedule{scheduler, health};
+}
+
+ScheduleRecords Client::schedules() const {
+  const auto factory = core_->factory();
+  return ScheduleRecords{factory->records(), factory->runtime(), factory->plan().request_timeout};
+}
+
+std::vector<RunReport> Client::runs(const std::string& name) const {
+  return schedules().report(name).runs;
 }
 
 }  // namespace simba

@@ -12,7 +12,7 @@ AbstractScheduler::AbstractScheduler(std::string mutex, MutexContendServiceFacto
                                      ScheduleConfig config, SchedulerOptions options)
     : AbstractScheduler{Impl::make(
           std::move(mutex), factory, std::move(config),
-          [this](std::stop_token stop) { work(std::move(stop)); }, std::move(options))} {}
+          [this](const Run& run) { work(run.stop()); }, std::move(options))} {}
 
 AbstractScheduler::~AbstractScheduler() {
   if (impl_->in_forked_child()) detail::leak(impl_);

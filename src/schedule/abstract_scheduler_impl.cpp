@@ -44,23 +44,36 @@ std::unique_ptr<DelayMonitor::Line> line_of_work(const Runtime& runtime, const s
           : "its executor is busy or has stopped");
 }
 
+std::shared_ptr<MutexRecords> records_for(const ScheduleConfig& config, const std::string& mutex,
+                                          MutexContendServiceFactory& factory) {
+  if (config.strategy != ScheduleConfig::Strategy::slots) return nullptr;
+  const auto* const both = dynamic_cast<const MutexServiceFactory*>(&factory);
+  auto records = both != nullptr ? both->records() : nullptr;
+  if (records) return records;
+  throw Error{ErrorKind::unsupported,
+              "schedule [" + mutex +
+                  "] cannot share its slots: the store keeps no records beside its mutexes; use "
+                  "another store, or a schedule that counts for each leader (rate, delay)"};
+}
+
 /// Without hooks nothing in the callbacks blocks, so any thread may run them.
 std::shared_ptr<detail::WorkGate> make_gate(const Runtime& runtime, const std::string& mutex,
-                                            bool may_block) {
+                                            bool may_block,
+                                            const std::shared_ptr<Executor>& callbacks) {
   if (!may_block) return std::make_shared<detail::WorkGate>(make_inline_executor());
   std::unique_ptr<DelayMonitor::Line> line;
   if (runtime.delays) {
     line = std::make_unique<DelayMonitor::Line>(
-        runtime.delays, "a hook of scheduler [" + mutex + "]", runtime.callbacks.get(),
+        runtime.delays, "a hook of scheduler [" + mutex + "]", callbacks.get(),
         "make callbacks return sooner or raise RuntimeOptions::max_callback_threads");
   }
-  return std::make_shared<detail::WorkGate>(runtime.callbacks, std::move(line));
+  return std::make_shared<detail::WorkGate>(callbacks, std::move(line));
 }
 
 }  // namespace
 
 AbstractScheduler::Impl::Impl(std::string mutex, MutexContendServiceFactory& factory,
-                              ScheduleConfig config, Work work, SchedulerOptions options,
+                              ScheduleConfig config, RunWork work, SchedulerOptions options,
                               Hooks hooks)
     : AbstractMutexContender{std::move(mutex),
                              options.contender_id.empty()
@@ -70,16 +83,24 @@ AbstractScheduler::Impl::Impl(std::string mutex, MutexContendServiceFactory& fac
       runtime_{factory.runtime()},
       config_{std::move(config)},
       work_{std::move(work)},
-      gate_{make_gate(*runtime_, this->mutex(), hooks == Hooks::may_block && has_hooks(options))},
+      callbacks_{hooks == Hooks::share_executor && options.executor ? options.executor
+                                                                    : runtime_->callbacks},
+      gate_{make_gate(*runtime_, this->mutex(), hooks != Hooks::are_prompt && has_hooks(options),
+                      callbacks_)},
       on_state_{std::move(options.on_state)},
       on_event_{std::move(options.on_event)},
       executor_{options.executor ? options.executor : runtime_->workers},
       line_{line_of_work(*runtime_, this->mutex(), *executor_)},
+      on_slot_{std::move(options.on_slot)},
+      records_{records_for(config_, this->mutex(), factory)},
+      slots_{records_ ? std::make_unique<detail::SlotMachine>(this->mutex(), contender_id(),
+                                                              config_, *runtime_->random)
+                      : nullptr},
       service_{factory.create_mutex_contend_service(
           *this, {.executor = gate_, .after_loss = AfterLoss::contend_again})} {}
 
 std::shared_ptr<AbstractScheduler::Impl> AbstractScheduler::Impl::make(
-    std::string mutex, MutexContendServiceFactory& factory, ScheduleConfig config, Work work,
+    std::string mutex, MutexContendServiceFactory& factory, ScheduleConfig config, RunWork work,
     SchedulerOptions options, Hooks hooks) {
   config.check();
   if (!work) throw InvalidArgumentError{"the work of scheduler [" + mutex + "] is empty"};
@@ -271,11 +292,22 @@ void AbstractScheduler::Impl::on_acquired(const MutexState& state) {
   if (!service_->is_owner()) return;  // the hook has stopped it, or has outlasted the lease
   AbstractMutexContender::on_acquired(state);
   std::stop_token lost = service_->lost();
-  const Lock lock{mutex_};
+  Lock lock{mutex_};
   if (stop_due_ || phase_ == Phase::stopping || phase_ == Phase::idle) return;
   ++term_;
   leading_ = true;
+  token_ = state.after().fencing_token();
   lost_ = std::move(lost);
+  if (slots_) {
+    const auto actions = slots_->lead(token_, runtime_->clock->now());
+    lost = lost_;
+    lock.unlock();
+    loss_callback_.emplace(std::move(lost), [weak = weak_from_this()] {
+      if (const auto self = weak.lock()) self->on_loss();
+    });
+    if (actions.request) send(*actions.request);
+    return;
+  }
   if (config_.cron) return arm_for_slot(*config_.cron);
   first_ = detail::later(runtime_->clock->now(), config_.initial_delay);
   arm(first_);
@@ -284,14 +316,16 @@ void AbstractScheduler::Impl::on_acquired(const MutexState& state) {
 /// The work is not running: the gate lets this in after it.
 void AbstractScheduler::Impl::on_released(const MutexState& state) {
   AbstractMutexContender::on_released(state);
+  loss_callback_.reset();
   const Lock lock{mutex_};
   end_term();
+  if (slots_) slots_->end_term();
 }
 
 void AbstractScheduler::Impl::end_term() {
   if (line_) line_->is_empty();
   leading_ = false;
-  arm(never);
+  arm(slots_ ? runtime_->clock->now() : never);  // what has begun is brought to its end
 }
 
 void AbstractScheduler::Impl::arm(LocalTime due) {
@@ -321,6 +355,7 @@ bool AbstractScheduler::Impl::slot_is_due() const noexcept {
 }
 
 void AbstractScheduler::Impl::on_due() {
+  if (slots_) return pump_slots();
   std::uint64_t term = 0;
   {
     const Lock lock{mutex_};
@@ -382,6 +417,7 @@ bool AbstractScheduler::Impl::over(std::uint64_t term) noexcept {
 void AbstractScheduler::Impl::run(std::uint64_t term) {
   std::stop_source stop_work;
   std::stop_token lost;
+  FencingToken token = 0;
   {
     const Lock lock{mutex_};
     if (over(term)) return;
@@ -390,11 +426,14 @@ void AbstractScheduler::Impl::run(std::uint64_t term) {
     runner_ = std::this_thread::get_id();
     stop_work_ = stop_work;
     lost = lost_;
+    token = token_;
   }
   {
     const std::stop_callback on_loss{lost, [&stop_work] { stop_work.request_stop(); }};
     // The clock knows of a loss before anyone has told us, e.g. when this machine has just woken.
-    if (service_->is_owner() && !stop_work.stop_requested()) call_work(stop_work.get_token());
+    if (service_->is_owner() && !stop_work.stop_requested()) {
+      call_work(token, stop_work.get_token(), std::nullopt);
+    }
   }
   {
     const Lock lock{mutex_};
@@ -407,13 +446,310 @@ void AbstractScheduler::Impl::run(std::uint64_t term) {
   stop_if_due();
 }
 
-void AbstractScheduler::Impl::call_work(std::stop_token stop) noexcept {
+detail::RunEnd AbstractScheduler::Impl::call_work(FencingToken token, std::stop_token stop,
+                                                  std::optional<Slot> slot) noexcept {
+  detail::RunEnd end;
   try {
-    work_(std::move(stop));
+    work_(Run{token, stop,
+              [weak = weak_from_this()] {
+                const auto self = weak.lock();
+                return self ? self->service_->lease_left() : std::chrono::nanoseconds::zero();
+              },
+              slot});
+  } catch (const RunFailure& failure) {
+    end = {RunOutcome::failed, failure.exit_code(), failure.what(), failure.output()};
+  } catch (const std::exception& error) {
+    end = {RunOutcome::failed, {}, error.what(), {}};
   } catch (...) {
-    detail::log_current_exception(
-        *runtime_->log, "the work of scheduler [" + mutex() + "] threw; the schedule continues");
+    end = {RunOutcome::failed, {}, "an exception that is not a std::exception", {}};
   }
+  // How the run of a slot has failed is an event, which is logged.
+  if (end.outcome == RunOutcome::failed && !slot) {
+    runtime_->log->log(LogLevel::error, "the work of scheduler [" + mutex() +
+                                            "] threw; the schedule continues: " + end.message);
+  }
+  if (stop.stop_requested()) end.outcome = RunOutcome::cancelled;
+  return end;
+}
+
+// ---- shared slots ----------------------------------------------------------------------------
+
+/// In the thread that fires the signal, so the rest is left to that of the timers.
+void AbstractScheduler::Impl::on_loss() noexcept {
+  const Lock lock{mutex_};
+  leading_ = false;
+  arm(runtime_->clock->now());
+}
+
+void AbstractScheduler::Impl::send(const detail::SlotMachine::Request& request) noexcept {
+  auto answered = [weak = weak_from_this(), id = request.id](RecordResult result) {
+    if (const auto self = weak.lock()) self->on_answer(id, std::move(result));
+  };
+  try {
+    if (request.write) {
+      records_->write(*request.write, std::move(answered));
+    } else {
+      records_->read(mutex(), std::move(answered));
+    }
+  } catch (const std::exception& error) {
+    on_answer(request.id, Error{ErrorKind::in_doubt, error.what()});
+  } catch (...) {
+    on_answer(request.id, Error{ErrorKind::in_doubt, "the store threw an unknown exception"});
+  }
+}
+
+void AbstractScheduler::Impl::on_answer(std::uint64_t request, RecordResult result) {
+  {
+    const Lock lock{mutex_};
+    answers_.emplace_back(request, std::move(result));
+  }
+  pump_slots();
+}
+
+/// Lets the machine act as long as there is something to do. Answers may come inside the call that
+/// requests them, and from other threads meanwhile: they are left to the thread that is at it.
+void AbstractScheduler::Impl::pump_slots() {
+  Lock lock{mutex_};
+  if (pumping_) {
+    pump_again_ = true;
+    return;
+  }
+  pumping_ = true;
+  do {
+    pump_again_ = false;
+    try {
+      while (step_slots(lock)) {
+      }
+    } catch (...) {
+      slots_interrupted(lock);
+    }
+  } while (pump_again_);
+  pumping_ = false;
+  arm_slots();
+}
+
+/// In a handler of the exception.
+void AbstractScheduler::Impl::slots_interrupted(Lock& lock) noexcept {
+  detail::log_current_exception(*runtime_->log, "schedule [" + mutex() + "] was interrupted");
+  if (!lock.owns_lock()) lock.lock();
+  slots_->interrupted(runtime_->clock->now());
+}
+
+/// One step of the machine; false: there is none. With mutex_ held, but not all the time.
+bool AbstractScheduler::Impl::step_slots(Lock& lock) {
+  waits_for_gate_ = false;
+  if (telling_) return false;  // goes on when that is told
+  const LocalTime now = runtime_->clock->now();
+  if (!leading_) {
+    if (service_->lease_left() == std::chrono::nanoseconds::zero()) {
+      slots_->end_term();
+      if (handed_ != 0) begun_.reset();
+      handed_ = 0;
+    } else {
+      slots_->stop(now);
+    }
+  }
+  const bool not_started = !leading_ && handed_ != 0;
+  if (not_started || !answers_.empty() || now >= slots_->wake_at()) {
+    if (!inside_) {
+      inside_ = gate_->try_enter([weak = weak_from_this()] {
+        if (const auto self = weak.lock()) self->pump_slots();
+      });
+      waits_for_gate_ = !inside_;
+      if (!inside_) return false;
+    }
+    detail::SlotMachine::Actions actions;
+    if (not_started) {
+      if (line_) line_->is_empty();
+      handed_ = 0;
+      begun_.reset();
+      actions = slots_->not_started(now);
+    } else if (!answers_.empty()) {
+      const auto [request, result] = std::move(answers_.front());
+      answers_.pop_front();
+      actions = slots_->answer(request, result, now);
+    } else {
+      actions = slots_->due(now);
+    }
+    const bool over = actions.over;
+    carry_out(std::move(actions), lock);
+    if (!over) return true;
+  }
+  if (!inside_ || telling_ || begun_ || slots_->busy()) return false;
+  inside_ = false;
+  lock.unlock();
+  gate_->leave();
+  lock.lock();
+  return true;
+}
+
+/// With mutex_ held, but not while it asks others to do something.
+void AbstractScheduler::Impl::carry_out(detail::SlotMachine::Actions actions, Lock& lock) {
+  std::stop_source stop_work{std::nostopstate};
+  if (actions.cancel) stop_work = stop_work_;
+  const bool tells = !actions.events.empty() && on_slot_;
+  for (const SlotEvent& event : actions.events) {
+    // Slots are skipped as often as runs take longer than the period.
+    const bool usual = event.kind == SlotEvent::Kind::skipped;
+    runtime_->log->log(usual ? LogLevel::info : LogLevel::warn, to_string(event));
+  }
+  if (tells) {
+    untold_ = std::move(actions.events);
+    telling_ = true;
+  }
+  std::uint64_t run = 0;
+  if (actions.begun) {
+    begun_ = actions.begun;
+    stop_work_ = std::stop_source{};
+    run = handed_ = ++runs_;
+  }
+  lock.unlock();
+  stop_work.request_stop();
+  if (actions.request) send(*actions.request);
+  if (tells) {
+    tell_later();
+  } else if (run != 0) {
+    submit_slot(run);
+  }
+  lock.lock();
+}
+
+void AbstractScheduler::Impl::arm_slots() {
+  if (telling_ || waits_for_gate_) return arm(never);  // what comes then goes on
+  LocalTime wake = slots_->wake_at();
+  // The end of the lease ends the wait for an answer.
+  if (!leading_ && slots_->busy()) wake = std::min(wake, service_->lease_until());
+  arm(wake);
+}
+
+void AbstractScheduler::Impl::tell_later() {
+  try {
+    callbacks_->execute([self = shared_from_this()] { self->tell_slots(); });
+  } catch (...) {
+    detail::log_current_exception(*runtime_->log,
+                                  "a hook of scheduler [" + mutex() + "] was not called");
+    std::uint64_t run = 0;
+    {
+      const Lock lock{mutex_};
+      untold_.clear();
+      telling_ = false;
+      run = handed_;
+    }
+    if (run != 0) submit_slot(run);
+  }
+}
+
+void AbstractScheduler::Impl::tell_slots() noexcept {
+  std::vector<SlotEvent> events;
+  {
+    const Lock lock{mutex_};
+    events = std::exchange(untold_, {});
+    runner_ = std::this_thread::get_id();
+  }
+  const auto wanted = [this] {
+    const Lock lock{mutex_};
+    // Else stop() has returned: it was called in the hook, or has given up waiting for it.
+    return phase_ != Phase::idle && !stop_due_;
+  };
+  for (const SlotEvent& event : events) {
+    if (!wanted()) break;
+    try {
+      on_slot_(event);
+    } catch (...) {
+      detail::log_current_exception(*runtime_->log, "a hook of scheduler [" + mutex() + "] threw");
+    }
+  }
+  std::uint64_t run = 0;
+  {
+    const Lock lock{mutex_};
+    runner_ = {};
+    telling_ = false;
+    if (leading_) run = handed_;
+  }
+  if (run != 0) submit_slot(run);
+  pump_slots();
+  stop_if_due();
+}
+
+/// As `submit`.
+void AbstractScheduler::Impl::submit_slot(std::uint64_t run) {
+  if (line_) line_->waits();
+  if (executor_ == runtime_->workers) return hand_over_slot(run);
+  try {
+    runtime_->callbacks->execute([self = shared_from_this(), run] { self->hand_over_slot(run); });
+  } catch (...) {
+    reject_slot(run);
+  }
+}
+
+void AbstractScheduler::Impl::hand_over_slot(std::uint64_t run) {
+  try {
+    executor_->execute([weak = weak_from_this(), run] {
+      if (const auto self = weak.lock()) self->run_slot(run);
+    });
+  } catch (...) {
+    reject_slot(run);
+  }
+}
+
+/// In a handler of the exception.
+void AbstractScheduler::Impl::reject_slot(std::uint64_t run) {
+  detail::log_current_exception(
+      *runtime_->log, "a run of scheduler [" + mutex() + "] failed: its executor rejected it");
+  Lock lock{mutex_};
+  if (handed_ != run) return;
+  if (line_) line_->is_empty();
+  handed_ = 0;
+  begun_.reset();
+  auto actions = slots_->work_ended(
+      {RunOutcome::failed, {}, "the executor of the work rejected it", {}}, runtime_->clock->now());
+  carry_out(std::move(actions), lock);
+  lock.unlock();
+  pump_slots();
+}
+
+void AbstractScheduler::Impl::run_slot(std::uint64_t run) {
+  std::stop_source stop_work{std::nostopstate};
+  std::stop_token lost;
+  std::optional<Slot> slot;
+  FencingToken token = 0;
+  {
+    const Lock lock{mutex_};
+    if (handed_ != run) return;  // the term has ended meanwhile
+    handed_ = 0;
+    if (line_) line_->begins();
+    runner_ = std::this_thread::get_id();
+    stop_work = stop_work_;
+    lost = lost_;
+    slot = begun_;
+    token = token_;
+  }
+  std::optional<detail::RunEnd> end;
+  if (stop_work.stop_requested()) {  // by `BusySlots::cancel_running`
+    end = {RunOutcome::cancelled, {}, "cancelled before it was started", {}};
+  }
+  {
+    const std::stop_callback on_loss{lost, [&stop_work] { stop_work.request_stop(); }};
+    // The clock knows of a loss before anyone has told us, e.g. when this machine has just woken.
+    if (service_->is_owner() && !stop_work.stop_requested()) {
+      end = call_work(token, stop_work.get_token(), slot);
+    }
+  }
+  {
+    Lock lock{mutex_};
+    if (line_) line_->ends();
+    runner_ = {};
+    stop_work_ = std::stop_source{std::nostopstate};
+    begun_.reset();
+    const LocalTime now = runtime_->clock->now();
+    try {
+      carry_out(end ? slots_->work_ended(*end, now) : slots_->not_started(now), lock);
+    } catch (...) {
+      slots_interrupted(lock);
+    }
+  }
+  pump_slots();
+  stop_if_due();
 }
 
 }  // namespace simba

@@ -6,13 +6,27 @@
 
 namespace simba {
 
+namespace {
+
+Work with_run(AbstractScheduler::Work work) {
+  if (!work) return {};
+  return [work = std::move(work)](const Run& run) { work(run.stop()); };
+}
+
+}  // namespace
+
 Scheduler::Scheduler(std::string mutex, MutexContendServiceFactory& factory, ScheduleConfig config,
                      Work work, SchedulerOptions options)
+    : Scheduler{std::move(mutex),   factory,         std::move(config), with_run(std::move(work)),
+                std::move(options), Hooks::may_block} {}
+
+Scheduler::Scheduler(std::string mutex, MutexContendServiceFactory& factory, ScheduleConfig config,
+                     simba::Work work, SchedulerOptions options)
     : Scheduler{std::move(mutex),   factory,         std::move(config), std::move(work),
                 std::move(options), Hooks::may_block} {}
 
 Scheduler::Scheduler(std::string mutex, MutexContendServiceFactory& factory, ScheduleConfig config,
-                     Work work, SchedulerOptions options, Hooks hooks)
+                     simba::Work work, SchedulerOptions options, Hooks hooks)
     : AbstractScheduler{Impl::make(std::move(mutex), factory, std::move(config), std::move(work),
                                    std::move(options), hooks)} {}
 

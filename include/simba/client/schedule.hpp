@@ -2,16 +2,14 @@
 
 #include <chrono>
 #include <functional>
-#include <iosfwd>
 #include <memory>
-#include <stop_token>
 #include <string>
 #include <string_view>
 #include <utility>
 
 #include "simba/client/health.hpp"
 #include "simba/client/span.hpp"
-#include "simba/core/time.hpp"
+#include "simba/schedule/run.hpp"
 #include "simba/schedule/schedule_config.hpp"
 
 namespace simba {
@@ -22,63 +20,47 @@ namespace detail {
 class HealthRecord;
 }  // namespace detail
 
-/// A run every `period`, the first one at once. Periods that pass while a run is still busy are
-/// skipped. Throws InvalidArgumentError if `period` is not positive.
+/// A run every `period`, counted by each leader from when it begins to lead: the first one at once.
+/// Periods that pass while a run is still busy are skipped. A change of leader may repeat or skip
+/// runs. Throws InvalidArgumentError if `period` is not positive.
 [[nodiscard]] ScheduleConfig every(Span period);
 
-/// A run one `pause` after the end of the previous one, the first one at once. Throws
-/// InvalidArgumentError if `pause` is not positive.
+/// A run every `period`, whoever leads: all processes share the slots, counted from the moment at
+/// which the schedule was first registered in the store, e.g. `every(10s, SlotOptions{})`. Throws
+/// InvalidArgumentError if `period` is not positive and in whole milliseconds, or an option is out
+/// of its bounds.
+[[nodiscard]] ScheduleConfig every(Span period, const SlotOptions& slots);
+
+/// A run one `pause` after the end of the previous one, the first one at once. Counted by each
+/// leader. Throws InvalidArgumentError if `pause` is not positive.
 [[nodiscard]] ScheduleConfig after_pauses_of(Span pause);
 
 /// A run at the times of a cron expression in a time zone, e.g. `cron("0 3 * * *",
-/// "Europe/Berlin")`; see `Cron`. The times are those of this host's clock. Those that pass while a
-/// run is still busy, or while nobody leads, are skipped; if this host's clock is set back, it
-/// repeats none of them. Throws InvalidArgumentError as `Cron` does.
-[[nodiscard]] ScheduleConfig cron(std::string_view expression, std::string_view zone = "UTC");
-
-/// What the work is told.
-class Run {
- public:
-  Run(FencingToken fencing_token, std::stop_token stop,
-      std::function<std::chrono::nanoseconds()> lease_left = {})
-      : fencing_token_{fencing_token}, stop_{std::move(stop)}, lease_left_{std::move(lease_left)} {}
-
-  /// That of the leadership in which it runs.
-  [[nodiscard]] FencingToken fencing_token() const noexcept { return fencing_token_; }
-
-  /// Requested when the leadership ends or the schedule is stopped. The mutex is released only when
-  /// the work has returned, so return soon.
-  [[nodiscard]] const std::stop_token& stop() const noexcept { return stop_; }
-
-  /// As `Schedule::lease_left`; zero once the schedule has been destroyed.
-  [[nodiscard]] std::chrono::nanoseconds lease_left() const {
-    return lease_left_ ? lease_left_() : std::chrono::nanoseconds::zero();
-  }
-
- private:
-  FencingToken fencing_token_;
-  std::stop_token stop_;
-  std::function<std::chrono::nanoseconds()> lease_left_;
-};
-
-using Work = std::function<void(const Run& run)>;
+/// "Europe/Berlin")`; see `Cron`. All processes share these slots: each happens once, whoever leads
+/// then; see `SlotOptions` for what happens to slots that are missed or fail. The time is the
+/// store's: the server's on PostgreSQL, MySQL and Redis, this host's on the other stores. Throws
+/// InvalidArgumentError as `Cron` does, or if an option is out of its bounds.
+[[nodiscard]] ScheduleConfig cron(std::string_view expression, std::string_view zone = "UTC",
+                                  const SlotOptions& slots = {});
 
 struct ScheduleOptions {
   std::string id{};  ///< the contender id; empty: a globally unique one
 
-  friend bool operator==(const ScheduleOptions&, const ScheduleOptions&) = default;
+  // Called one at a time and never while the work runs, on the threads of callbacks (see
+  // `ClientOptions::executor`). They may stop or destroy the schedule. An exception is logged.
+  std::function<void()> on_acquired{};              ///< this process leads
+  std::function<void()> on_lost{};                  ///< it no longer leads
+  std::function<void(const SlotEvent&)> on_slot{};  ///< slots were missed, runs failed, ...; only
+                                                    ///< of shared slots
 };
-
-/// What is set, e.g. "id a"; "defaults" if nothing is.
-std::string to_string(const ScheduleOptions& options);
-std::ostream& operator<<(std::ostream& out, const ScheduleOptions& options);
 
 /// Work that only the leader does, until this is stopped or destroyed. Move-only. Runs never
 /// overlap. An exception thrown by the work is logged, and the schedule continues.
 ///
-/// Not guaranteed: that each run happens on time and exactly once among all processes: a change of
-/// leader can skip or repeat one. Nor that this process still leads when the next line of the work
-/// runs: pass `Run::fencing_token()` to the protected resource, and watch `Run::stop()`.
+/// Not guaranteed: that this process still leads when the next line of the work runs: pass
+/// `Run::fencing_token()` to the protected resource, and watch `Run::stop()`. Nor, of a schedule
+/// that each leader counts for itself, that a change of leader neither skips nor repeats a run; of
+/// shared slots `SlotPromise` says what is promised.
 ///
 /// Threads: every function may be called from any thread, also inside the work.
 /// Lifetime: owns the work. Nothing runs after `stop()` or the destructor has returned, except that

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "simba/core/mutex_service_factory.hpp"
+#include "simba/schedule/run.hpp"
 #include "simba/schedule/schedule_config.hpp"
 
 namespace simba {
@@ -22,6 +23,11 @@ struct SchedulerOptions {
   /// scheduler and nothing else. An exception is logged. They live as long as the work does.
   std::function<void(MutexContendService&, const MutexState&)> on_state{};
   std::function<void(MutexContendService&, const ContentionEvent&)> on_event{};
+
+  /// Called for each `SlotEvent` of shared slots (`ScheduleConfig::Strategy::slots`), as the hooks
+  /// above, but never on the thread that stops the scheduler; `stop()` in it takes effect when it
+  /// returns, as in the work.
+  std::function<void(const SlotEvent&)> on_slot{};
 };
 
 /// Periodic work that only the leader performs.
@@ -29,6 +35,14 @@ struct SchedulerOptions {
 /// Runs never overlap. When leadership is lost or `stop()` is called, the stop token of the running
 /// work fires; the mutex is released, or contended for again, only after the work has returned. An
 /// exception thrown by the work is logged, and the schedule continues.
+///
+/// With shared slots (`ScheduleConfig::Strategy::slots`) a slot is begun by a write to the store's
+/// record, and the work runs once that is confirmed, if the lease still lasts. How it ended is
+/// recorded before the mutex is released. While nothing is due, the leader looks at the record
+/// every 10 seconds, at the same moments as all other leaders of the host: that is how it learns
+/// that it was paused, resumed or triggered, and that the store's clock was set. A slot begins late
+/// by about one request, or later while a hook runs or the store does not answer, and never early
+/// by the store's clock; after that clock was set forward, it may begin up to 10 seconds late.
 ///
 /// Threads: every function may be called from any thread, including from inside the work and the
 /// hooks. In the work `stop()` returns immediately and takes effect when the work returns. In a
@@ -76,10 +90,12 @@ class AbstractScheduler {
   /// What the hooks in the options may do.
   enum class Hooks {
     may_block,
-    are_prompt,  ///< they neither block nor stop anything: any thread may call them
+    are_prompt,      ///< they neither block nor stop anything: any thread may call them
+    share_executor,  ///< they may block, and are called where the work is, if that has an executor
   };
 
-  /// Throws InvalidArgumentError if the store does not accept the names or the config is invalid.
+  /// Throws InvalidArgumentError if the store does not accept the names or the config is invalid,
+  /// and Error of kind `unsupported` if it shares slots and the store keeps no records.
   AbstractScheduler(std::string mutex, MutexContendServiceFactory& factory, ScheduleConfig config,
                     SchedulerOptions options = {});
 

@@ -76,5 +76,29 @@ TEST(NextRun, BeyondTheEndOfTimeIsNever) {
   EXPECT_EQ(later(LocalTime{-5ns}, forever), never - 5ns);
 }
 
+TEST(ScheduleConfig, OfSharedSlotsSaysWhatDiffersFromTheDefaults) {
+  EXPECT_EQ(to_string(ScheduleConfig::shared(Cron{"0 3 * * *", "Europe/Berlin"})),
+            "0 3 * * * in Europe/Berlin");
+  EXPECT_EQ(to_string(ScheduleConfig::shared_rate(
+                5s, 10s, {.promise = SlotPromise::at_least_once, .missed = MissedSlots::skip})),
+            "every 10s, first after 5s, at least once, missed: skip");
+}
+
+TEST(ScheduleConfig, OfSharedSlotsIsChecked) {
+  EXPECT_THROW(ScheduleConfig::shared_rate(0s, 0s), InvalidArgumentError);
+  EXPECT_THROW(ScheduleConfig::shared_rate(0s, 1500us), InvalidArgumentError);
+  EXPECT_THROW(ScheduleConfig::shared_rate(1us, 1s), InvalidArgumentError);
+  EXPECT_THROW(ScheduleConfig::shared_rate(0s, 24h * 40'000), InvalidArgumentError);
+  EXPECT_THROW(ScheduleConfig::shared(Cron{"@daily"}, {.history = 0}), InvalidArgumentError);
+  EXPECT_THROW(ScheduleConfig::shared_rate(0s, 10s, {.jitter = 10s}), InvalidArgumentError)
+      << "each slot would be a missed one when the next comes";
+  ScheduleConfig config = ScheduleConfig::rate(0s, 1s);
+  config.slots.history = 3;
+  EXPECT_THROW(config.check(), InvalidArgumentError);
+  config = ScheduleConfig::rate(0s, 1s);
+  config.cron = Cron{"@daily"};
+  EXPECT_THROW(config.check(), InvalidArgumentError);
+}
+
 }  // namespace
 }  // namespace simba

@@ -271,7 +271,7 @@ TEST_F(SchedulerTest, WhatIsWrongIsRefusedWhenItIsMade) {
   const auto config = ScheduleConfig::delay(0s, 10s);
   EXPECT_THROW(Scheduler("clean", factory_, ScheduleConfig{}, noting()), InvalidArgumentError);
   EXPECT_THROW(Scheduler(" ", factory_, config, noting()), InvalidArgumentError);
-  EXPECT_THAT([&] { Scheduler("clean", factory_, config, nullptr); },
+  EXPECT_THAT([&] { Scheduler("clean", factory_, config, Scheduler::Work{}); },
               ThrowsMessage<InvalidArgumentError>(HasSubstr("[clean]")));
 }
 

@@ -28,21 +28,23 @@ class WallClockSchedule : public SchedulerFixture {
 };
 
 TEST_F(WallClockSchedule, RunsAtTheTimesOfItsExpression) {
-  Scheduler scheduler{"clean", factory_, cron("*/20 * * * *"), noting()};
+  Scheduler scheduler{"clean", factory_, ScheduleConfig::wall_clock(Cron{"*/20 * * * *"}),
+                      noting()};
   scheduler.start();
   world_.advance(65min);
   EXPECT_THAT(runs_, ElementsAre(20min, 40min, 60min));
 }
 
 TEST_F(WallClockSchedule, ATimeAtWhichItBecomesLeaderBelongsToTheLeaderBefore) {
-  Scheduler scheduler{"clean", factory_, cron("0 * * * *"), noting()};
+  Scheduler scheduler{"clean", factory_, ScheduleConfig::wall_clock(Cron{"0 * * * *"}), noting()};
   scheduler.start();
   world_.advance(1min);
   EXPECT_THAT(runs_, IsEmpty());
 }
 
 TEST_F(WallClockSchedule, TimesThatPassDuringARunAreSkipped) {
-  Scheduler scheduler{"clean", factory_, cron("*/20 * * * *"), lasting(45min)};
+  Scheduler scheduler{"clean", factory_, ScheduleConfig::wall_clock(Cron{"*/20 * * * *"}),
+                      lasting(45min)};
   scheduler.start();
   world_.advance(90min);
   EXPECT_THAT(runs_, ElementsAre(20min, 80min));
@@ -50,7 +52,8 @@ TEST_F(WallClockSchedule, TimesThatPassDuringARunAreSkipped) {
 
 TEST_F(WallClockSchedule, TimesThatPassWhileItDoesNotLeadAreSkipped) {
   ASSERT_TRUE(other_.try_acquire());
-  Scheduler scheduler{"clean", factory_, cron("*/20 * * * *"), noting()};
+  Scheduler scheduler{"clean", factory_, ScheduleConfig::wall_clock(Cron{"*/20 * * * *"}),
+                      noting()};
   scheduler.start();
   world_.advance(30min);
   EXPECT_THAT(runs_, IsEmpty());
@@ -60,7 +63,8 @@ TEST_F(WallClockSchedule, TimesThatPassWhileItDoesNotLeadAreSkipped) {
 }
 
 TEST_F(WallClockSchedule, AClockThatIsSetBackRepeatsNothing) {
-  Scheduler scheduler{"clean", factory_, cron("*/20 * * * *"), noting()};
+  Scheduler scheduler{"clean", factory_, ScheduleConfig::wall_clock(Cron{"*/20 * * * *"}),
+                      noting()};
   scheduler.start();
   world_.advance(41min);
   set_wall(10min);
@@ -69,7 +73,8 @@ TEST_F(WallClockSchedule, AClockThatIsSetBackRepeatsNothing) {
 }
 
 TEST_F(WallClockSchedule, AClockThatIsSetBackRepeatsNothingInTheNextTermEither) {
-  Scheduler scheduler{"clean", factory_, cron("*/20 * * * *"), noting()};
+  Scheduler scheduler{"clean", factory_, ScheduleConfig::wall_clock(Cron{"*/20 * * * *"}),
+                      noting()};
   scheduler.start();
   world_.advance(21min);
   scheduler.stop();
@@ -80,7 +85,7 @@ TEST_F(WallClockSchedule, AClockThatIsSetBackRepeatsNothingInTheNextTermEither) 
 }
 
 TEST_F(WallClockSchedule, AClockThatIsSetForwardIsNoticedWithinHalfAMinute) {
-  Scheduler scheduler{"clean", factory_, cron("0 12 * * *"), noting()};
+  Scheduler scheduler{"clean", factory_, ScheduleConfig::wall_clock(Cron{"0 12 * * *"}), noting()};
   scheduler.start();
   world_.advance(1min);
   set_wall(11h + 59min + 50s);
@@ -91,7 +96,7 @@ TEST_F(WallClockSchedule, AClockThatIsSetForwardIsNoticedWithinHalfAMinute) {
 }
 
 TEST_F(WallClockSchedule, AClockThatIsSetBackBeforeTheFirstRunMovesIt) {
-  Scheduler scheduler{"clean", factory_, cron("0 12 * * *"), noting()};
+  Scheduler scheduler{"clean", factory_, ScheduleConfig::wall_clock(Cron{"0 12 * * *"}), noting()};
   set_wall(11h + 58min);
   scheduler.start();
   world_.advance(1min);
@@ -101,7 +106,8 @@ TEST_F(WallClockSchedule, AClockThatIsSetBackBeforeTheFirstRunMovesIt) {
 }
 
 TEST_F(WallClockSchedule, IsDescribedByItsExpression) {
-  EXPECT_EQ(to_string(cron("0 3 * * *", "Europe/Berlin")), "0 3 * * * in Europe/Berlin");
+  EXPECT_EQ(to_string(ScheduleConfig::wall_clock(Cron{"0 3 * * *", "Europe/Berlin"})),
+            "0 3 * * * in Europe/Berlin");
 }
 
 }  // namespace
