@@ -1,15 +1,18 @@
 // An uncontended acquire and release through SimbaLocker on the in-memory store, against the time
-// in which one thread hands over to another by std::mutex and std::condition_variable. Both are
-// measured in turn in the same run, so that the ratio says more than the numbers.
+// in which one thread hands over to another by std::mutex and std::condition_variable, and against
+// the same without statistics. All are measured in turn in the same run, so that the ratios say
+// more than the numbers.
 #include <chrono>
 #include <condition_variable>
 #include <cstdio>
 #include <functional>
+#include <memory>
 #include <mutex>
 #include <thread>
 #include <vector>
 
 #include "figure.hpp"
+#include "simba/core/runtime.hpp"
 #include "simba/locker/simba_locker.hpp"
 #include "simba/memory/memory_factory.hpp"
 
@@ -62,14 +65,22 @@ double new_locker(MutexContendServiceFactory& factory) {
 }
 
 int run() {
-  const auto factory = memory::make_memory_factory();
+  const auto runtime = make_runtime();
+  const auto factory =
+      memory::make_memory_factory({.contention = {}, .store = {}, .runtime = runtime});
+  const auto uncounted_runtime = std::make_shared<Runtime>(*runtime);
+  uncounted_runtime->statistics.reset();
+  const auto uncounted_factory =
+      memory::make_memory_factory({.contention = {}, .store = {}, .runtime = uncounted_runtime});
   std::vector<double> hand_overs;
   std::vector<double> same;
   std::vector<double> fresh;
+  std::vector<double> counted;  // as a multiple of the same uncounted
   for (int i = 0; i < repetitions; ++i) {
     hand_overs.push_back(hand_over());
     same.push_back(same_locker(*factory));
     fresh.push_back(new_locker(*factory));
+    counted.push_back(fresh.back() / new_locker(*uncounted_factory));
   }
   const double unit = median(hand_overs);
   std::printf("hand-over by condition variable  %8.0f ns\n", unit);
@@ -78,6 +89,7 @@ int run() {
   Figures figures;
   figures.at_most("acquire + release of one locker / hand-over", median(same) / unit, 5, "x");
   figures.at_most("the same with a new locker each time / hand-over", median(fresh) / unit, 5, "x");
+  figures.at_most("the latter with statistics / without", median(counted), 1.02, "x");
   return figures.exit_code();
 }
 

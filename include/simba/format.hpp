@@ -32,7 +32,7 @@ namespace simba {
 template <class T>
 concept Printable = std::same_as<T, MutexOwner> || std::same_as<T, MutexState> ||
     std::same_as<T, ContentionOptions> || std::same_as<T, LockOptions> ||
-    std::same_as<T, ScheduleConfig> || std::same_as<T, ScheduleOptions> ||
+    std::same_as<T, ScheduleConfig> || std::same_as<T, SlotOptions> ||
     std::same_as<T, TlsOptions> || std::same_as<T, TlsMode> || std::same_as<T, redis::Endpoint> ||
     std::same_as<T, Loss> || std::same_as<T, LockOutcome> || std::same_as<T, Health> ||
     std::same_as<T, ErrorKind>;

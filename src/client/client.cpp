@@ -71,6 +71,8 @@ MutexOwner Client::owner(const std::string& name) const {
   return answer ? answer->owner : MutexOwner::none();
 }
 
+Statistics Client::statistics() const { return statistics_of(core_->operations()->runtime()); }
+
 void Client::close() const noexcept { core_->close(); }
 
 }  // namespace simba

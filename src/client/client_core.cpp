@@ -105,7 +105,8 @@ std::shared_ptr<LockOperation> ClientCore::request(LockCall call, std::string na
   const auto operations = this->operations();
   LockRequest request{.mutex = std::move(name),
                       .contender_id = options.id.empty() ? ContenderIdGenerator::unique().generate()
-                                                         : options.id.str()};
+                                                         : options.id.str(),
+                      .own_id = options.id.empty()};
   const bool once = options.wait ? options.wait->nanoseconds() == nanoseconds::zero()
                                  : call == LockCall::try_lock;
   if (once) {

@@ -75,7 +75,7 @@ void PreparedLock::start(const Handler<LockResult>& handler) const {
     return;
   }
   auto answered = [operation = operation, call = call, wait = wait,
-                   handler](const engine::LockAnswer& answer) {
+                   handler = handler](const engine::LockAnswer& answer) {
     Completion<LockResult> completion;
     try {
       completion.value = ClientCore::result_of(operation, answer);
@@ -111,14 +111,13 @@ WaitingLine PreparedLock::line(const void* threads) const noexcept {
   }
 }
 
-void start_unlock(Lock lock, Handler<bool> handler) {
+void start_unlock(Lock lock, std::function<void(bool confirmed)> handler) {
   const auto operation = ClientCore::take(lock);
   if (!operation || operation->in_forked_child()) {
-    handler({.value = true});
+    handler(true);
     return;
   }
-  operation->unlock(
-      [handler = std::move(handler)](bool confirmed) { handler({.value = confirmed}); });
+  operation->unlock(std::move(handler));
 }
 
 Dispatch dispatch_of(const Lock& lock) {

@@ -47,7 +47,9 @@ UnlockAwaitable unlock_async(Lock lock) {
   detail::Dispatch dispatch = detail::dispatch_of(lock);
   const auto held = std::make_shared<Lock>(std::move(lock));
   return {[held](detail::Handler<bool> handler) {
-            detail::start_unlock(std::move(*held), std::move(handler));
+            detail::start_unlock(std::move(*held), [handler = std::move(handler)](bool confirmed) {
+              handler({.value = confirmed});
+            });
           },
           {},
           std::move(dispatch),

@@ -34,10 +34,6 @@ class HostGenerator final : public ContenderIdGenerator {
     return fmt::format("{}:{}@{}", next_count(), ::getpid(), address());
   }
 
- private:
-  static constexpr unsigned count_bits = 40;
-  static constexpr std::uint64_t count_mask = (std::uint64_t{1} << count_bits) - 1;
-
   std::uint64_t next_count() noexcept {
     const std::uint64_t life = detail::fork_count() << count_bits;
     std::uint64_t seen = life_and_count_.load(std::memory_order_relaxed);
@@ -60,6 +56,10 @@ class HostGenerator final : public ContenderIdGenerator {
     return *known;
   }
 
+ private:
+  static constexpr unsigned count_bits = 40;
+  static constexpr std::uint64_t count_mask = (std::uint64_t{1} << count_bits) - 1;
+
   std::atomic<std::uint64_t> life_and_count_{
       0};  // forks before, and ids since: one atomic for both
   std::atomic<const std::string*> address_{nullptr};
@@ -69,7 +69,8 @@ class HostGenerator final : public ContenderIdGenerator {
 class UniqueGenerator final : public ContenderIdGenerator {
  public:
   std::string generate() override {
-    return fmt::format("{}-{:016x}", readable_.generate(), mark());
+    return fmt::format("{}:{}@{}-{:016x}", readable_.next_count(), ::getpid(), readable_.address(),
+                       mark());
   }
 
  private:

@@ -32,14 +32,14 @@ LocalTime earliest(LocalTime sent_at, const LeaseRecord& record) {
 }  // namespace
 
 ContentionMachine::ContentionMachine(std::shared_ptr<const ContentionPlan> plan,
-                                     std::string contender_id, AfterLoss after_loss,
+                                     std::string_view contender_id, AfterLoss after_loss,
                                      std::shared_ptr<Random> random, nanoseconds renew_phase,
                                      OwnerWatch owner_watch)
     : plan_{std::move(plan)},
-      contender_id_{std::move(contender_id)},
+      contender_id_{contender_id},
       after_loss_{after_loss},
       random_{std::move(random)},
-      period_{contender_id_, random_, plan_->jitter},
+      period_{{}, random_, plan_->jitter},  // only contenders' delays are asked for
       renew_phase_{renew_phase},
       owner_watch_{owner_watch} {}
 
@@ -205,6 +205,7 @@ void ContentionMachine::on(const Noticed& event, LocalTime now, Actions& actions
   }
   switch (notice.kind) {
     case Notice::Kind::renewed:
+      if (namesake_proven_ && notice.record && names_us(*notice.record)) break;  // refused already
       put_off_attempt(notice, now);
       change_noticed(notice, now, actions);
       break;
@@ -438,7 +439,7 @@ void ContentionMachine::set_watching(bool wanted, Actions& actions) {
 }
 
 OwnerView ContentionMachine::own_view(const LeaseRecord& record) const {
-  return OwnerView{.owner_id = contender_id_,
+  return OwnerView{.owner_id = std::string{contender_id_},
                    .lease = record.lease,
                    .local_lease = lease_,
                    .fencing_token = token_};
@@ -526,7 +527,7 @@ void ContentionMachine::held_by_namesake(const Answered& event, LocalTime now, A
     namesake_proven_ = now + std::max(record.transition_left, plan_->lease()) * 3 / 2;
     actions.events.emplace_back(AcquireFailed{
         .error = Error{ErrorKind::unavailable,
-                       "the mutex is held under this contender id [" + contender_id_ +
+                       "the mutex is held under this contender id [" + std::string{contender_id_} +
                            "] by a previous instance of this process, which will expire, or by "
                            "another process, which needs its own id"},
         .namesake = true});

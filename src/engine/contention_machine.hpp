@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
-#include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -102,7 +102,8 @@ class ContentionMachine {
   };
 
   /// `renew_phase` shifts the renewal grid, so that processes do not renew in step.
-  ContentionMachine(std::shared_ptr<const ContentionPlan> plan, std::string contender_id,
+  /// The text of `contender_id` must outlive the machine.
+  ContentionMachine(std::shared_ptr<const ContentionPlan> plan, std::string_view contender_id,
                     AfterLoss after_loss, std::shared_ptr<Random> random,
                     std::chrono::nanoseconds renew_phase,
                     OwnerWatch owner_watch = OwnerWatch::ended);
@@ -184,7 +185,7 @@ class ContentionMachine {
 
   // constant after construction
   const std::shared_ptr<const ContentionPlan> plan_;
-  const std::string contender_id_;
+  const std::string_view contender_id_;
   const AfterLoss after_loss_;
   const std::shared_ptr<Random> random_;
   const ContendPeriod period_;

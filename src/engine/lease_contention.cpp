@@ -27,6 +27,18 @@ std::string named(const LeaseRequest& request) {
   return "mutex [" + request.mutex + "], contender [" + request.contender_id + "]: ";
 }
 
+RequestKind kind_of(const Request& request) {
+  switch (request.kind) {
+    case Request::Kind::acquire:
+      return RequestKind::acquire;
+    case Request::Kind::guard:
+      return RequestKind::renew;
+    case Request::Kind::release:
+      break;
+  }
+  return RequestKind::release;
+}
+
 const Error* failure_of(const ContentionEvent& event) {
   if (const auto* acquire = std::get_if<AcquireFailed>(&event)) return &acquire->error;
   if (const auto* renewal = std::get_if<RenewalFailed>(&event)) return &renewal->error;
@@ -53,10 +65,13 @@ LeaseContention::LeaseContention(MutexContender& contender,
       runtime_{std::move(runtime)},
       plan_{std::move(plan)},
       succession_{std::move(succession)},
+      meter_{runtime_->statistics ? runtime_->statistics->meter(request_.mutex) : nullptr},
+      requests_{runtime_->statistics ? runtime_->statistics->requests() : nullptr},
       machine_{plan_,       request_.contender_id, after_loss, runtime_->random,
                renew_phase, store_->owner_watch()} {}
 
 LeaseContention::~LeaseContention() {
+  if (meter_ && counted_ == ContentionMachine::Phase::contending) meter_->ends_waiting();
   if (!fork_guard_.in_child()) return;
   static_cast<void>(watch_.release());  // both would touch what belongs to the parent
   static_cast<void>(timer_.release());
@@ -177,12 +192,43 @@ void LeaseContention::handle(const MachineEvent& event) {
   try {
     if (std::holds_alternative<Start>(event)) succession_->begin(weak_from_this());
     Actions actions = machine_.step(event, runtime_->clock->now());
+    if (meter_) count(event, actions);
     perform(actions);
   } catch (const std::exception& e) {
     runtime_->log->log(LogLevel::error, named(request_) + "internal error: " + e.what());
   } catch (...) {
     runtime_->log->log(LogLevel::error, named(request_) + "internal error: unknown exception");
   }
+}
+
+void LeaseContention::count(const MachineEvent& event, const Actions& actions) {
+  if (const auto* answered = std::get_if<Answered>(&event)) {
+    const auto& [request, answer] = *answered;
+    const LocalTime now = runtime_->clock->now();
+    if (const Error* error = answer.error()) {
+      requests_->failed(error->kind());
+    } else {
+      requests_->answered(kind_of(request), now - request.sent_at, now);
+    }
+  }
+  if (machine_.phase() != counted_) count_phase(actions);
+  if (counted_ == ContentionMachine::Phase::owning) meter_->owns_until(machine_.owned_until());
+  if (actions.renewed) meter_->renewed();
+  for (const ContentionEvent& happened : actions.events) {
+    if (std::holds_alternative<RenewalFailed>(happened)) meter_->failed_to_renew();
+    if (const auto* lost = std::get_if<OwnershipLost>(&happened)) meter_->lost(lost->reason);
+  }
+}
+
+void LeaseContention::count_phase(const Actions& actions) {
+  using Phase = ContentionMachine::Phase;
+  const LocalTime now = runtime_->clock->now();
+  const Phase before = std::exchange(counted_, machine_.phase());
+  const auto lasted = now - std::exchange(counted_since_, now);
+  if (before == Phase::contending) meter_->ends_waiting();
+  if (before == Phase::owning) meter_->ends_owning(lasted);
+  if (counted_ == Phase::contending) meter_->begins_to_wait(now);
+  if (actions.granted) meter_->acquired(actions.granted->fencing_token, lasted);
 }
 
 // After the answers that came within the step: an alarm that they make needless is never set.
@@ -319,13 +365,7 @@ void LeaseContention::end_firing(std::uint64_t firing) {
 void LeaseContention::observe(OwnerView view) {
   if (!view.owner_id.empty()) log_recovery();
   if (given_up_) return;  // the contender may be gone
-  const bool changed = dispatcher_->state().after().owner_id() != view.owner_id;
-  MutexOwner owner = to_owner(std::move(view), runtime_->clock);
-  if (changed) {
-    dispatcher_->publish(std::move(owner));
-  } else {
-    dispatcher_->refresh(std::move(owner));
-  }
+  dispatcher_->update(to_owner(std::move(view), runtime_->clock));
 }
 
 void LeaseContention::watch(Actions::Watching watching) {
@@ -366,14 +406,12 @@ bool LeaseContention::leave_to_successor(const Request& request) {
 
 void LeaseContention::hand_over(const Request& request, AnswerHandler handler) {
   switch (request.kind) {
-    case Request::Kind::acquire: {
+    case Request::Kind::acquire:
       log_debug("requests the mutex");
-      LeaseRequest asked = request_;
-      asked.takes_over = request.token;
-      asked.waiting_since = request.waiting_since;
-      store_->acquire(asked, std::move(handler));
+      request_.takes_over = request.token;
+      request_.waiting_since = request.waiting_since;
+      store_->acquire(request_, std::move(handler));
       break;
-    }
     case Request::Kind::guard:
       log_debug("renews its lease");
       store_->guard(request_, std::move(handler));
@@ -461,15 +499,15 @@ void LeaseContention::let_go() {
 
 void LeaseContention::finish(bool confirmed) {
   Stopped stopped;
+  release_confirmed_ = confirmed;
   {
     const std::lock_guard lock{mutex_};
     settled_ = true;
     stopped.swap(stopped_);
   }
   settled_changed_.notify_all();  // without the lock, which the one that wakes takes at once
-  if (!stopped) return;
   // Behind what the contender has not heard yet: nothing is published after this.
-  dispatcher_->post([stopped = std::move(stopped), confirmed] { stopped(confirmed); });
+  if (stopped) dispatcher_->post(std::move(stopped));
 }
 
 // Before the signal fires: whoever hears of the loss may ask why.

@@ -10,6 +10,7 @@
 #include <stop_token>
 #include <string_view>
 
+#include "core/statistics/meters.hpp"
 #include "engine/attachment.hpp"
 #include "engine/contention_machine.hpp"
 #include "engine/mailbox.hpp"
@@ -58,14 +59,17 @@ class LeaseContention : public std::enable_shared_from_this<LeaseContention> {
     signals,  ///< on a thread of `Runtime::signals`; the release waits for it
   };
 
-  /// Told once how a stop has ended: whether the store has confirmed that nothing is held. It is
-  /// the last task of the dispatcher and may destroy the contender.
-  using Stopped = std::function<void(bool confirmed)>;
+  /// Called once when a stop has ended. It is the last task of the dispatcher and may destroy the
+  /// contender.
+  using Stopped = OwnerDispatcher::Task;
 
   /// Like `stop()`, but waits for nothing. For contenders whose dispatcher has an inline executor
   /// and which do not start again. `stopped` is called when the release is confirmed or given up,
   /// at the latest when the lease has ended or by `give_up()`, perhaps inside this call.
   void stop_async(SignalThread thread, Stopped stopped);
+
+  /// Whether the stop that has ended last was confirmed by the store: nothing is held.
+  bool release_confirmed() const noexcept { return release_confirmed_.load(); }
 
   /// Another service may contend under the same id from now on. Only if nothing relies on the mutex
   /// any more. `stop()` does it itself, as does `stop_async` with the loss signal on its caller.
@@ -101,6 +105,8 @@ class LeaseContention : public std::enable_shared_from_this<LeaseContention> {
   void handle(const MachineEvent& event);
   void rest();
   void perform(Actions& actions);
+  void count(const MachineEvent& event, const Actions& actions);
+  void count_phase(const Actions& actions);
   bool is_of_a_lock() const;
   std::string lease_left_text() const;
   void begin_ownership(const OwnerView& view);
@@ -123,23 +129,29 @@ class LeaseContention : public std::enable_shared_from_this<LeaseContention> {
 
   // constant after construction
   MutexContender& contender_;
-  const LeaseRequest request_;
+  // but for takes_over and waiting_since, which the handler of mailbox_ sets
+  LeaseRequest request_;
   const std::shared_ptr<OwnerDispatcher> dispatcher_;
   const std::shared_ptr<LeaseStore> store_;
   const std::shared_ptr<const Runtime> runtime_;
   const std::shared_ptr<const ContentionPlan> plan_;
   const std::shared_ptr<Succession> succession_;
+  const std::shared_ptr<detail::MutexMeter> meter_;       // empty: nothing is counted
+  const std::shared_ptr<detail::RequestMeter> requests_;  // the same
   const ForkGuard fork_guard_;
 
   Mailbox<MachineEvent> mailbox_;
   // touched by the handler of mailbox_ only
   ContentionMachine machine_;
   std::unique_ptr<Watch> watch_;
-  std::unique_ptr<Timer> timer_;            // made before the first event
-  std::optional<ErrorKind> failing_;        // logged already
+  std::unique_ptr<Timer> timer_;      // made before the first event
+  std::optional<ErrorKind> failing_;  // logged already
+  ContentionMachine::Phase counted_ = ContentionMachine::Phase::idle;
+  LocalTime counted_since_{};               // when that phase began
   std::shared_ptr<LeaseContention> alive_;  // while something is left to give back
 
   std::atomic<bool> given_up_{false};
+  std::atomic<bool> release_confirmed_{false};
 
   OwnershipSignal signal_;
   std::atomic<LocalTime> owned_until_{LocalTime::min()};

@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "core/statistics/meters.hpp"
 #include "engine/mailbox.hpp"
 #include "engine/retrieval_machine.hpp"
 
@@ -46,6 +47,7 @@ class LeaseRetrieval : public std::enable_shared_from_this<LeaseRetrieval> {
 
   void handle(const RetrievalEvent& event) {
     try {
+      if (const auto* looked = std::get_if<Looked>(&event)) count(*looked);
       if (std::holds_alternative<Start>(event)) begin_watch();
       if (std::holds_alternative<Stop>(event)) watch_.reset();
       perform(machine_.step(event, runtime_->clock->now()));
@@ -60,6 +62,14 @@ class LeaseRetrieval : public std::enable_shared_from_this<LeaseRetrieval> {
     } catch (const std::exception& e) {
       log(LogLevel::error, std::string{"internal error: "} + e.what());
     }
+  }
+
+  void count(const Looked& looked) {
+    if (!runtime_->statistics) return;
+    detail::RequestMeter& requests = *runtime_->statistics->requests();
+    if (const Error* error = looked.answer.error()) return requests.failed(error->kind());
+    const LocalTime now = runtime_->clock->now();
+    requests.answered(RequestKind::look, now - looked.look.sent_at, now);
   }
 
   void begin_watch() {
@@ -96,11 +106,7 @@ class LeaseRetrieval : public std::enable_shared_from_this<LeaseRetrieval> {
   void publish(MutexOwner owner) {
     if (failing_) log(LogLevel::info, "the store answers again");
     failing_.reset();
-    if (owner.owner_id() == dispatcher_->state().after().owner_id()) {
-      dispatcher_->refresh(std::move(owner));
-    } else {
-      dispatcher_->publish(std::move(owner));
-    }
+    dispatcher_->update(std::move(owner));
   }
 
   void log(LogLevel level, const std::string& message) {

@@ -132,26 +132,37 @@ bool LockOperations::is_barred(const LockRequest& request) const {
   });
 }
 
-void LockOperations::enter(const std::shared_ptr<LockOperation>& operation) {
+void LockOperations::enter(LockOperation& operation) {
   const std::lock_guard lock{mutex_};
   if (!attachment_) throw IllegalStateError{"the client was closed"};
-  operation->attachment_ = attachment_;
-  open_.emplace(operation.get(), operation);
+  operation.attachment_ = attachment_;
+  add(operation);
 }
 
-void LockOperations::enter_again(const std::shared_ptr<LockOperation>& operation) noexcept {
+void LockOperations::enter_again(LockOperation& operation) noexcept {
   try {
     const std::lock_guard lock{mutex_};
-    open_.emplace(operation.get(), operation);
+    add(operation);
   } catch (const std::exception& e) {  // then nobody waits for it
     parts_.runtime->log->log(LogLevel::error, std::string{"internal error: "} + e.what());
   }
 }
 
-void LockOperations::leave(const LockOperation& operation) noexcept {
+/// Under mutex_.
+void LockOperations::add(LockOperation& operation) {
+  open_.push_back(&operation);
+  operation.place_ = open_.size() - 1;
+}
+
+void LockOperations::leave(LockOperation& operation) noexcept {
   {
     const std::lock_guard lock{mutex_};
-    open_.erase(&operation);
+    const std::size_t place = operation.place_;
+    if (place == LockOperation::nowhere) return;
+    open_[place] = open_.back();
+    open_[place]->place_ = place;
+    open_.pop_back();
+    operation.place_ = LockOperation::nowhere;
   }
   changed_.notify_all();
 }
@@ -160,9 +171,7 @@ std::vector<std::shared_ptr<LockOperation>> LockOperations::open() const {
   std::vector<std::shared_ptr<LockOperation>> open;
   const std::lock_guard lock{mutex_};
   open.reserve(open_.size());
-  for (const auto& [key, weak] : open_) {
-    if (auto operation = weak.lock()) open.push_back(std::move(operation));
-  }
+  for (LockOperation* operation : open_) open.push_back(operation->shared_from_this());
   return open;
 }
 
@@ -202,7 +211,8 @@ LockOperation::LockOperation(std::shared_ptr<LockOperations> all, LockRequest re
       contention_{std::make_shared<LeaseContention>(
           *this, dispatcher_, all_->parts_.store, all_->parts_.runtime, request_.plan,
           AfterLoss::stay_out, all_->parts_.renew_phase,
-          all_->parts_.successions->of(request_.mutex, request_.contender_id),
+          request_.own_id ? Succession::alone()
+                          : all_->parts_.successions->of(request_.mutex, request_.contender_id),
           all_->parts_.instance)} {}
 
 LockOperation::~LockOperation() {
@@ -235,7 +245,7 @@ void LockOperation::start(Answered answered) {
       answered_ = std::move(answered);
       alive_ = self;
     }
-    all_->enter(self);
+    all_->enter(*this);
     contention_->start();
   } catch (...) {
     std::shared_ptr<Attachment> attachment;
@@ -364,13 +374,13 @@ void LockOperation::unlock(Ended ended) {
     confirmed = confirmed_;
   }
   if (before == State::held) {
-    all_->enter_again(shared_from_this());
+    all_->enter_again(*this);
     signals_in_ = std::this_thread::get_id();
     stop_contention(LeaseContention::SignalThread::caller);
     signals_in_ = std::thread::id{};
     contention_->holder_left();
   } else if (before == State::overdue) {
-    all_->enter_again(shared_from_this());
+    all_->enter_again(*this);
     contention_->leave();
     contention_->holder_left();
     dispatcher_->resume();
@@ -380,9 +390,7 @@ void LockOperation::unlock(Ended ended) {
 }
 
 void LockOperation::stop_contention(LeaseContention::SignalThread thread) {
-  contention_->stop_async(thread, [weak = weak_from_this()](bool confirmed) {
-    if (const auto self = weak.lock()) self->end(confirmed);
-  });
+  contention_->stop_async(thread, [this] { end(); });
 }
 
 void LockOperation::abandon() noexcept {
@@ -396,17 +404,18 @@ void LockOperation::abandon() noexcept {
 }
 
 /// The last that is heard of the contention.
-void LockOperation::end(bool confirmed) {
+void LockOperation::end() {
+  const auto self = shared_from_this();  // until here the holder or `alive_` has kept it alive
+  const bool confirmed = contention_->release_confirmed();
   Ended ended;
   std::shared_ptr<Attachment> attachment;
-  std::shared_ptr<LockOperation> self;
   {
     const std::lock_guard lock{mutex_};
     state_ = State::released;
     confirmed_ = confirmed;
     ended.swap(ended_);
     attachment.swap(attachment_);
-    self.swap(alive_);
+    alive_.reset();
   }
   attachment.reset();  // first: whoever waits for the end may count on it
   all_->leave(*this);

@@ -3,16 +3,17 @@
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
+#include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <stop_token>
 #include <string>
 #include <thread>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -47,6 +48,7 @@ struct LockRequest {
   LocalTime deadline = never;  ///< for `until_held`
   std::optional<std::chrono::nanoseconds> max_hold{};
   std::shared_ptr<const ContentionPlan> plan{};  ///< empty: that of the factory
+  bool own_id = false;                           ///< made for this lock: nobody else has it
 };
 
 /// What came of it.
@@ -93,9 +95,10 @@ class LockOperations : public std::enable_shared_from_this<LockOperations> {
   std::shared_ptr<DelayMonitor::Line> make_line(std::string who) const;
   void bar(const std::string& mutex, const std::string& contender_id);
   bool is_barred(const LockRequest& request) const;
-  void enter(const std::shared_ptr<LockOperation>& operation);
-  void enter_again(const std::shared_ptr<LockOperation>& operation) noexcept;
-  void leave(const LockOperation& operation) noexcept;
+  void enter(LockOperation& operation);
+  void enter_again(LockOperation& operation) noexcept;
+  void add(LockOperation& operation);
+  void leave(LockOperation& operation) noexcept;
   std::vector<std::shared_ptr<LockOperation>> open() const;
 
   // constant after construction
@@ -108,7 +111,7 @@ class LockOperations : public std::enable_shared_from_this<LockOperations> {
   std::condition_variable changed_;
   // guarded by mutex_
   std::shared_ptr<Attachment> attachment_;  // empty: closed
-  std::unordered_map<const LockOperation*, std::weak_ptr<LockOperation>> open_;
+  std::vector<LockOperation*> open_;        // each at its `place_`, and alive until it leaves
   std::deque<std::pair<std::string, std::string>> barred_;  // mutexes and ids, the newest last
 };
 
@@ -199,7 +202,9 @@ class LockOperation final : public MutexContender,
   void tick();
   void arm(LocalTime due);
   void stop_contention(LeaseContention::SignalThread thread);
-  void end(bool confirmed);
+  void end();
+
+  static constexpr std::size_t nowhere = std::numeric_limits<std::size_t>::max();
 
   // constant after construction
   const std::shared_ptr<LockOperations> all_;
@@ -212,6 +217,8 @@ class LockOperation final : public MutexContender,
   std::atomic<State> state_{State::waiting};  // written under mutex_
   std::atomic<bool> overdue_{false};          // written under mutex_
   std::atomic<std::thread::id> signals_in_{};  // the thread of an unlock() that fires lost()
+
+  std::size_t place_ = nowhere;  // among the open ones of all_; guarded by the mutex of that
 
   mutable std::mutex mutex_;
   // guarded by mutex_

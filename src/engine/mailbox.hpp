@@ -1,13 +1,12 @@
 #pragma once
 
 #include <condition_variable>
-#include <cstddef>
 #include <cstdint>
+#include <list>
 #include <mutex>
 #include <optional>
 #include <thread>
 #include <utility>
-#include <vector>
 
 #include "simba/core/waiter.hpp"
 
@@ -55,37 +54,49 @@ class Mailbox {
   bool run(std::unique_lock<std::mutex>& lock, Event event, Handler& handler) {
     ++posted_;
     if (runner_ != std::thread::id{}) {
-      events_.push_back(std::move(event));
+      if (*next_ || !events_.empty()) {
+        events_.push_back(std::move(event));
+      } else {
+        *next_ = std::move(event);
+      }
       return false;
     }
     runner_ = std::this_thread::get_id();
-    std::optional<Event> first{std::move(event)};  // mostly the only one: it needs no queue
-    while (first || !events_.empty()) {
-      std::vector<Event> batch = std::exchange(events_, {});
+    std::optional<Event> now{std::move(event)};
+    std::optional<Event> next;
+    // cppcheck-suppress danglingLifetime ; used while there is a runner
+    next_ = &next;
+    while (now) {
       lock.unlock();
-      if (first) handler.handle(*first);
-      for (const Event& next : batch) handler.handle(next);
-      const std::size_t done = batch.size() + (first ? 1 : 0);
-      batch.clear();  // without the lock: an event may be the last to hold what posts at its end
-      first.reset();
+      // NOLINTNEXTLINE(bugprone-unchecked-optional-access): the loop ends where there is none
+      handler.handle(*now);
+      now.reset();  // without the lock: an event may be the last to hold what posts at its end
       lock.lock();
-      if (events_.empty()) {
+      if (!next && events_.empty()) {
         lock.unlock();
         handler.rest();
         lock.lock();
       }
-      handled_ += done;
+      ++handled_;
       handled_changed_.notify_all();
+      if (!next && !events_.empty()) {
+        next = std::move(events_.front());
+        events_.pop_front();
+      }
+      now.swap(next);
     }
     runner_ = std::thread::id{};
+    next_ = nullptr;
     return true;
   }
 
   mutable std::mutex mutex_;
   std::condition_variable handled_changed_;
   // guarded by mutex_
-  std::vector<Event> events_;
   std::thread::id runner_{};
+  std::optional<Event>* next_ =
+      nullptr;               // of the runner: mostly there is one, which needs no queue
+  std::list<Event> events_;  // after that
   std::uint64_t posted_ = 0;
   std::uint64_t handled_ = 0;
 };

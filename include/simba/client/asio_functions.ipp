@@ -182,12 +182,10 @@ void asio_unlock(Handler handler, Lock lock) {
   using Operation = AsioOperation<Handler>;
   const auto operation = Operation::make(std::move(handler));
   operation->wait_in(simba::detail::line_of(lock, operation->context()));
-  simba::detail::start_unlock(
-      std::move(lock), [operation](const simba::detail::Completion<bool>& completion) {
-        const bool in_doubt = !completion.code && !completion.value;
-        Operation::complete(operation,
-                            in_doubt ? make_error_code(ErrorKind::in_doubt) : completion.code);
-      });
+  simba::detail::start_unlock(std::move(lock), [operation](bool confirmed) {
+    Operation::complete(operation,
+                        confirmed ? std::error_code{} : make_error_code(ErrorKind::in_doubt));
+  });
   Operation::initiated(operation);
 }
 

@@ -14,6 +14,8 @@
 #include "simba/core/credentials.hpp"
 #include "simba/core/executor.hpp"
 #include "simba/core/mutex_owner.hpp"
+#include "simba/core/statistics.hpp"
+#include "simba/schedule/schedule_records.hpp"
 
 namespace simba {
 
@@ -90,10 +92,19 @@ class Client {
   /// Takes part in an election from now on. Does not wait for the store.
   [[nodiscard]] Election elect(std::string name, ElectionOptions options) const;
 
-  /// Does `work` whenever this process leads, e.g. `client.schedule("cleanup", every(30s), ...)`.
-  /// Does not wait for the store.
+  /// Does `work` whenever this process leads, e.g. `client.schedule("cleanup", cron("0 3 * * *"),
+  /// ...)`. Does not wait for the store. Throws Error of kind `unsupported` if the schedule shares
+  /// its slots and the store keeps no records.
   [[nodiscard]] Schedule schedule(std::string name, const ScheduleConfig& when, Work work,
                                   ScheduleOptions options = {}) const;
+
+  /// The last runs of a schedule with shared slots, oldest first, including one that is under way,
+  /// whichever process ran them. Blocks as `owner` does, and throws as `ScheduleRecords` does.
+  [[nodiscard]] std::vector<RunReport> runs(const std::string& name) const;
+
+  /// To pause, resume and trigger schedules with shared slots, of whichever process. Throws Error
+  /// of kind `unsupported` if the store keeps no records. May outlive the client.
+  [[nodiscard]] ScheduleRecords schedules() const;
 
   /// Follows the owner of a mutex, without contending. Does not wait for the store.
   [[nodiscard]] Watch watch(std::string name, Watch::Changed changed) const;
@@ -101,6 +112,10 @@ class Client {
   /// Asks the store once who holds a mutex; `MutexOwner::none()` if nobody does. Throws Error if
   /// the store does not answer within the request timeout of its options.
   [[nodiscard]] MutexOwner owner(const std::string& name) const;
+
+  /// What this client has done and how it is doing, and all others with the same runtime; see also
+  /// simba/core/metrics_text.hpp.
+  [[nodiscard]] Statistics statistics() const;
 
   /// Ends every wait for a lock with an error, including those of other threads; nothing more can
   /// be requested. Releases that the store has not confirmed yet are waited for, up to the release

@@ -79,7 +79,7 @@ PreparedLock prepare_lock(const Client& client, LockCall call, std::string name,
                           LockOptions options) noexcept;
 
 /// Tells whether the store has confirmed the release.
-void start_unlock(Lock lock, Handler<bool> handler);
+void start_unlock(Lock lock, std::function<void(bool confirmed)> handler);
 
 /// Where handlers run: on the executor of the lock's client; inside the call if there is no lock.
 Dispatch dispatch_of(const Lock& lock);

@@ -3,7 +3,6 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
-#include <list>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -68,15 +67,17 @@ class DelayMonitor : public std::enable_shared_from_this<DelayMonitor> {
     // guarded by the mutex of the monitor
     LocalTime waiting_since_ = never;
     LocalTime running_since_ = never;
-    bool told_ = false;       // of what waits now
-    std::list<Line*> place_;  // its node, while it is not in the list of the monitor
-    std::list<Line*>::iterator node_;
+    bool told_ = false;  // of what waits now
     bool listed_ = false;
+    Line* previous_ = nullptr;  // its neighbours in the list of the monitor
+    Line* next_ = nullptr;
   };
 
  private:
   DelayMonitor(std::shared_ptr<const Clock> clock, std::shared_ptr<Logger> log);
 
+  void add(Line& line) noexcept;
+  void remove(Line& line) noexcept;
   void look_at(LocalTime moment) noexcept;
   void look();
   std::string described(const std::vector<const Line*>& waiting, LocalTime now) const;
@@ -90,8 +91,9 @@ class DelayMonitor : public std::enable_shared_from_this<DelayMonitor> {
 
   std::mutex mutex_;
   // guarded by mutex_
-  std::list<Line*> lines_;  // those in which something waits or runs
-  bool looking_ = false;    // the timer is armed
+  Line* first_ = nullptr;  // of those in which something waits or runs
+  Line* last_ = nullptr;
+  bool looking_ = false;  // the timer is armed
   std::unique_ptr<Timer> timer_;
 };
 

@@ -9,6 +9,7 @@
 #include <mutex>
 #include <string>
 #include <thread>
+#include <variant>
 
 #include "simba/core/mutex_retriever.hpp"
 #include "simba/core/runtime.hpp"
@@ -39,6 +40,9 @@ class OwnerDispatcher : public std::enable_shared_from_this<OwnerDispatcher> {
   /// Like `publish`, for an `after` with the same owner id: nobody is notified.
   void refresh(MutexOwner after);
 
+  /// `refresh` if the owner id stays the same, otherwise `publish`.
+  void update(MutexOwner after);
+
   /// Resets the state to `MutexState::none()`; nobody is notified.
   void reset();
 
@@ -52,8 +56,11 @@ class OwnerDispatcher : public std::enable_shared_from_this<OwnerDispatcher> {
   /// inline executor is entered.
   void deliver();
 
-  /// Drops tasks that are queued and have not started.
+  /// Drops tasks that are queued and have not started, and all that come until `open()`.
   void discard();
+
+  /// Queues tasks again after `discard()`.
+  void open();
 
   /// Runs nothing until `resume()`, so that no callback runs before a service has started, nor
   /// `on_released` before the loss signal has fired. Each `hold()` needs its own `resume()`.
@@ -81,8 +88,14 @@ class OwnerDispatcher : public std::enable_shared_from_this<OwnerDispatcher> {
 
  private:
   /// Whose threads run the queue.
-  enum class Threads { runtime, given, caller };
+  enum class Threads { runtime, given, prompt, caller };
 
+  static Threads threads_of(const Executor& executor, const Runtime& runtime);
+
+  using Entry = std::variant<Task, MutexState>;  ///< a state: the retriever is to be notified
+
+  void set(MutexOwner after);
+  void enqueue_state();
   void hand_over();
   void give_up_run();
   void run_queue();
@@ -102,8 +115,10 @@ class OwnerDispatcher : public std::enable_shared_from_this<OwnerDispatcher> {
   mutable std::mutex mutex_;
   std::condition_variable idle_;
   // guarded by mutex_
-  MutexState state_;
-  std::list<Task> queue_;
+  MutexOwner before_;
+  MutexOwner after_;
+  std::list<Entry> queue_;
+  bool discarding_ = false;
   int holds_ = 0;
   bool scheduled_ = false;    // the executor has been asked to run the queue
   std::thread::id runner_{};  // who runs a task now

@@ -8,6 +8,7 @@
 #include "simba/core/executor.hpp"
 #include "simba/core/log.hpp"
 #include "simba/core/random.hpp"
+#include "simba/core/statistics.hpp"
 #include "simba/core/timer.hpp"
 #include "simba/core/waiter.hpp"
 
@@ -28,7 +29,8 @@ struct Runtime {
   std::shared_ptr<Waiter> waiter;
   std::shared_ptr<Random> random;
   std::shared_ptr<Logger> log;
-  std::shared_ptr<DelayMonitor> delays{};  ///< empty: delays are not detected
+  std::shared_ptr<DelayMonitor> delays{};            ///< empty: delays are not detected
+  std::shared_ptr<StatisticsRecorder> statistics{};  ///< empty: nothing is counted
 };
 
 /// The pools for callbacks and work have the number of threads given here, and more only while some
@@ -41,6 +43,8 @@ struct RuntimeOptions {
   std::shared_ptr<Logger> log = {};  ///< called through a queue; empty: `make_default_logger()`
   std::size_t max_callback_threads = 64;  ///< also for the threads that fire loss signals
   std::size_t max_worker_threads = 64;
+  std::size_t most_counted_mutexes = 100;  ///< that have statistics of their own; see
+                                           ///< `StatisticsRecorder`
 };
 
 /// A runtime with the system clock and real threads: one for timers, the callback threads, one for

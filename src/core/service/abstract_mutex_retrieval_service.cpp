@@ -31,6 +31,7 @@ void AbstractMutexRetrievalService::start() {
   }
   begin_start();
   dispatcher_->reset();
+  dispatcher_->open();
   dispatcher_->hold();
   try {
     start_retrieval();

@@ -28,49 +28,74 @@ OwnerDispatcher::OwnerDispatcher(MutexRetriever& retriever, std::shared_ptr<Exec
     : retriever_{retriever},
       executor_{executor ? executor : runtime->callbacks},
       runtime_{std::move(runtime)},
-      threads_{executor_ == runtime_->callbacks ? Threads::runtime
-               : dynamic_cast<const detail::PromptExecutor*>(executor_.get()) != nullptr
-                   ? Threads::caller
-                   : Threads::given},
+      threads_{threads_of(*executor_, *runtime_)},
       mutex_name_{retriever.mutex()},
       line_{make_line()} {}
 
+OwnerDispatcher::Threads OwnerDispatcher::threads_of(const Executor& executor,
+                                                     const Runtime& runtime) {
+  if (&executor == runtime.callbacks.get()) return Threads::runtime;
+  const auto* const prompt = dynamic_cast<const detail::PromptExecutor*>(&executor);
+  if (prompt == nullptr) return Threads::given;
+  return prompt->is_inline() ? Threads::caller : Threads::prompt;
+}
+
 MutexState OwnerDispatcher::state() const {
   const std::lock_guard lock{mutex_};
-  return state_;
+  return {before_, after_};
 }
 
 void OwnerDispatcher::publish(MutexOwner after) {
   const std::lock_guard lock{mutex_};
-  state_ = MutexState{state_.after(), std::move(after)};
-  queue_.emplace_back([this, state = state_] { retriever_.notify_owner(state); });
+  set(std::move(after));
+  enqueue_state();
 }
 
 void OwnerDispatcher::refresh(MutexOwner after) {
   const std::lock_guard lock{mutex_};
-  state_ = MutexState{state_.after(), std::move(after)};
+  set(std::move(after));
+}
+
+void OwnerDispatcher::update(MutexOwner after) {
+  const std::lock_guard lock{mutex_};
+  set(std::move(after));
+  if (before_.owner_id() != after_.owner_id()) enqueue_state();
 }
 
 void OwnerDispatcher::reset() {
   const std::lock_guard lock{mutex_};
-  state_ = MutexState::none();
+  before_ = MutexOwner::none();
+  after_ = MutexOwner::none();
+}
+
+/// Under mutex_, as the next.
+void OwnerDispatcher::set(MutexOwner after) { before_ = std::exchange(after_, std::move(after)); }
+
+void OwnerDispatcher::enqueue_state() {
+  if (!discarding_) queue_.emplace_back(MutexState{before_, after_});
 }
 
 void OwnerDispatcher::post(Task task) {
   const std::lock_guard lock{mutex_};
-  queue_.push_back(std::move(task));
+  if (!discarding_) queue_.emplace_back(std::move(task));
 }
 
 void OwnerDispatcher::post_first(Task task) {
   const std::lock_guard lock{mutex_};
-  queue_.push_front(std::move(task));
+  if (!discarding_) queue_.emplace_front(std::move(task));
 }
 
 void OwnerDispatcher::discard() {
-  std::list<Task> dropped;  // destroyed with no lock held
+  std::list<Entry> dropped;  // destroyed with no lock held
   const std::lock_guard lock{mutex_};
+  discarding_ = true;
   dropped.swap(queue_);
   if (line_) line_->is_empty();
+}
+
+void OwnerDispatcher::open() {
+  const std::lock_guard lock{mutex_};
+  discarding_ = false;
 }
 
 void OwnerDispatcher::hold() {
@@ -110,6 +135,10 @@ void OwnerDispatcher::deliver() {
   }
   // From here on someone else may run the queue: the service, and with it the retriever, may be
   // gone any moment.
+  if (threads_ == Threads::caller) {
+    if (const auto self = weak_from_this().lock()) self->run_queue();
+    return;
+  }
   if (threads_ != Threads::given) return hand_over();
   // Not on this thread, which may be that of all timers: who knows how long it takes.
   try {
@@ -164,7 +193,7 @@ void OwnerDispatcher::run_queue() {
 }
 
 void OwnerDispatcher::run_one(std::unique_lock<std::mutex>& lock) {
-  Task task = std::move(queue_.front());
+  Entry entry = std::move(queue_.front());
   queue_.pop_front();
   const std::thread::id outer = std::exchange(runner_, std::this_thread::get_id());
   if (line_) {
@@ -173,13 +202,17 @@ void OwnerDispatcher::run_one(std::unique_lock<std::mutex>& lock) {
   }
   lock.unlock();
   try {
-    task();
+    if (const auto* const state = std::get_if<MutexState>(&entry)) {
+      retriever_.notify_owner(*state);
+    } else {
+      std::get<Task>(entry)();
+    }
   } catch (const std::exception& e) {
     log_escaped(*runtime_->log, mutex_name_, e.what());
   } catch (...) {
     log_escaped(*runtime_->log, mutex_name_, "unknown exception");
   }
-  task = nullptr;
+  entry = Task{};
   lock.lock();
   runner_ = outer;
   if (line_ && outer == std::thread::id{}) line_->ends();
@@ -233,7 +266,9 @@ std::chrono::nanoseconds OwnerDispatcher::patience() const noexcept {
 }
 
 std::unique_ptr<DelayMonitor::Line> OwnerDispatcher::make_line() const {
-  if (!runtime_->delays || threads_ == Threads::caller) return nullptr;
+  if (!runtime_->delays || threads_ == Threads::caller || threads_ == Threads::prompt) {
+    return nullptr;
+  }
   std::string who = "a callback of mutex [" + mutex_name_ + "]";
   if (const auto* const contender = dynamic_cast<const MutexContender*>(&retriever_)) {
     who += ", contender [" + contender->contender_id() + "]";

@@ -40,12 +40,7 @@ DelayMonitor::DelayMonitor(std::shared_ptr<const Clock> clock, std::shared_ptr<L
 
 DelayMonitor::Line::Line(const std::shared_ptr<DelayMonitor>& monitor, std::string who,
                          const void* executor, std::string_view advice)
-    : monitor_{monitor},
-      who_{std::move(who)},
-      executor_{executor},
-      advice_{advice},
-      place_{this},
-      node_{place_.begin()} {}
+    : monitor_{monitor}, who_{std::move(who)}, executor_{executor}, advice_{advice} {}
 
 /// Empty: nobody is to be told.
 std::shared_ptr<DelayMonitor> DelayMonitor::Line::monitor() const noexcept {
@@ -58,7 +53,7 @@ DelayMonitor::Line::~Line() {
   const auto monitor = this->monitor();
   if (!monitor) return;
   const std::lock_guard lock{monitor->mutex_};
-  if (listed_) place_.splice(place_.end(), monitor->lines_, node_);
+  if (listed_) monitor->remove(*this);
 }
 
 void DelayMonitor::Line::waits() noexcept {
@@ -103,13 +98,28 @@ void DelayMonitor::Line::is_empty() noexcept {
 void DelayMonitor::Line::update(DelayMonitor& monitor) noexcept {
   const bool wanted = waiting_since_ != never || running_since_ != never;
   if (wanted == listed_) return;
-  auto& lines = monitor.lines_;
   if (wanted) {
-    lines.splice(lines.end(), place_);
+    monitor.add(*this);
   } else {
-    place_.splice(place_.end(), lines, node_);
+    monitor.remove(*this);
   }
-  listed_ = wanted;
+}
+
+// With mutex_ held, at the end.
+void DelayMonitor::add(Line& line) noexcept {
+  line.previous_ = last_;
+  (last_ == nullptr ? first_ : last_->next_) = &line;
+  last_ = &line;
+  line.listed_ = true;
+}
+
+// With mutex_ held.
+void DelayMonitor::remove(Line& line) noexcept {
+  (line.previous_ == nullptr ? first_ : line.previous_->next_) = line.next_;
+  (line.next_ == nullptr ? last_ : line.next_->previous_) = line.previous_;
+  line.previous_ = nullptr;
+  line.next_ = nullptr;
+  line.listed_ = false;
 }
 
 // With mutex_ held.
@@ -129,7 +139,7 @@ void DelayMonitor::look() {
     const LocalTime now = clock_->now();
     LocalTime next = never;
     std::vector<const Line*> late;
-    for (Line* line : lines_) {
+    for (Line* line = first_; line != nullptr; line = line->next_) {
       if (line->waiting_since_ == never || line->told_) continue;
       if (now - line->waiting_since_ < limit) {
         next = std::min(next, line->waiting_since_ + limit);
@@ -158,7 +168,7 @@ std::string DelayMonitor::described(const std::vector<const Line*>& waiting, Loc
   waiters.reserve(waiting.size());
   for (const Line* line : waiting) waiters.push_back(line->who_);
   std::vector<const Line*> busy;
-  for (const Line* line : lines_) {
+  for (const Line* line = first_; line != nullptr; line = line->next_) {
     const bool runs = line->running_since_ != never;
     if (runs && line->executor_ == waiting.front()->executor_) busy.push_back(line);
   }

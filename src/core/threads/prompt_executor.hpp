@@ -9,6 +9,9 @@ namespace simba::detail {
 /// keeps it until it may run.
 class PromptExecutor : public Executor {
  public:
+  /// Whether it runs every task inside `execute`.
+  virtual bool is_inline() const noexcept { return false; }
+
   /// Runs on this thread what no other thread has begun yet, if it may run now.
   virtual void run_kept() {}
 };

@@ -135,6 +135,28 @@ TEST(ContentionMachineNamesake, OneThatOutlivesItsLeaseIsAnotherProcessAndItStay
   EXPECT_FALSE(driver.tick().send);
 }
 
+TEST(ContentionMachineNamesake, WhatALivingOneRenewsIsNoReasonToAskAgain) {
+  MachineDriver driver;
+  const Actions told = driver.answer(driver.started(), by_namesake(driver, 7));
+  driver.answer(told.send.value_or(Request{}), by_namesake(driver, 7));
+  const LocalTime wake = driver.machine().wake_at();
+  driver.pass(6s);
+  EXPECT_FALSE(driver.renewed(MachineDriver::me, 8).send);
+  EXPECT_EQ(driver.machine().wake_at(), wake) << "nor to put off the attempt that is due";
+  const Request due = driver.tick_at_wake().send.value();
+  driver.renewed(MachineDriver::me, 9);
+  const Actions asked = driver.answer(due, by_namesake(driver, 9));
+  EXPECT_FALSE(driver.answer(asked.send.value(), by_namesake(driver, 9)).send);
+  EXPECT_TRUE(driver.notice(Notice::Kind::changed).send) << "it may have ended";
+}
+
+TEST(ContentionMachineNamesake, ARenewalUnderItsIdIsWorthAskingUntilTheStoreHasRefusedIt) {
+  MachineDriver driver;
+  driver.answer(driver.started(), driver.held("other", 3));
+  driver.pass(6s);
+  EXPECT_TRUE(driver.renewed(MachineDriver::me, 4).send);
+}
+
 TEST(ContentionMachineNamesake, AnOutageMeanwhileProvesNothing) {
   MachineDriver driver;
   Actions told = driver.answer(driver.started(), by_namesake(driver, 7));

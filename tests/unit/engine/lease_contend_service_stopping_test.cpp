@@ -1,14 +1,17 @@
 // Stopping: what is delivered before it returns, and what reaches the store.
 #include <algorithm>
 #include <functional>
+#include <future>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "simba/testkit/recording_retriever.hpp"
+#include "unit/core/gate.hpp"
 #include "unit/engine/lease_contend_service_fixture.hpp"
 
 namespace simba::engine {
@@ -135,6 +138,53 @@ TEST_F(LeaseContendServiceTest, SaysSoWhenOnReleasedOutlastsTheLease) {
   a.service->stop();
   EXPECT_TRUE(b.service->is_owner());
   EXPECT_TRUE(logged("the lease ended while on_released was still running"));
+}
+
+TEST_F(LeaseContendServiceTest, TellsNothingAfterAStopThatHasNotWaitedForACallback) {
+  options_.drain_limit = 3s;
+  test::Gate entered;
+  test::Gate go_on;
+  Party a{*this, "twin", {.on_acquired = [&](const MutexState&) {
+            entered.open();
+            EXPECT_TRUE(go_on.opens());
+          }}};
+  a.service->start();
+  const auto callbacks = std::async(std::launch::async, [&] { runtime_.run_ready(); });
+  ASSERT_TRUE(entered.opens());
+  runtime_.clock().advance(4s);
+  a.line->next(Operation::guard, Fault::hold_request());
+  a.service->stop();
+  ASSERT_EQ(a.line->held_requests(), 1U) << "a renewal is under way when the drain limit ends";
+  Party b{*this, "twin"};
+  b.service->start();
+  a.line->release_requests();
+  EXPECT_TRUE(logged("ownership lost (duplicate id)"));
+  go_on.open();
+  callbacks.wait();
+  runtime_.run_ready();
+  EXPECT_EQ(a.contender.calls().size(), 1U) << "nothing but on_acquired";
+}
+
+TEST_F(LeaseContendServiceTest, TellsEverythingAgainWhenItIsStartedAfterSuchAStop) {
+  options_.drain_limit = 3s;
+  test::Gate entered;
+  test::Gate go_on;
+  bool blocks = true;
+  Party a{*this, "a", {.on_acquired = [&](const MutexState&) {
+            if (!std::exchange(blocks, false)) return;
+            entered.open();
+            EXPECT_TRUE(go_on.opens());
+          }}};
+  a.service->start();
+  const auto callbacks = std::async(std::launch::async, [&] { runtime_.run_ready(); });
+  ASSERT_TRUE(entered.opens());
+  a.service->stop();
+  go_on.open();
+  callbacks.wait();
+  a.service->start();
+  runtime_.advance(60s);
+  EXPECT_TRUE(a.service->is_owner());
+  EXPECT_EQ(a.contender.acquisitions(), 2U);
 }
 
 TEST_F(LeaseContendServiceTest, StoppingInsideOnAcquiredDeliversOnReleasedBeforeStopReturns) {

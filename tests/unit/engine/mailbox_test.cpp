@@ -49,6 +49,23 @@ TEST(Mailbox, HandlesWhatAHandlerPostsAfterTheHandlerHasReturned) {
   EXPECT_EQ(order, "12r");
 }
 
+TEST(Mailbox, KeepsTheOrderOfWhatHandlersPost) {
+  Mailbox<int> mailbox;
+  std::string order;
+  Handler handler;
+  handler.on_event = [&](int event) {
+    order += std::to_string(event);
+    if (event == 1) {
+      for (const int next : {2, 3, 4}) mailbox.post(next, handler);
+    }
+    if (event == 2) mailbox.post(5, handler);
+    if (event == 4) mailbox.post(6, handler);
+  };
+  handler.on_rest = [&] { order += "r"; };
+  mailbox.post(1, handler);
+  EXPECT_EQ(order, "123456r");
+}
+
 TEST(Mailbox, HandlesWhatIsPostedWhileItCameToRest) {
   Mailbox<int> mailbox;
   std::string order;

@@ -50,6 +50,16 @@ TEST_F(OwnerDispatcherTest, EachStateBeginsWhereTheOneBeforeEnded) {
   EXPECT_EQ(dispatcher_->state().after().owner_id(), "");
 }
 
+TEST_F(OwnerDispatcherTest, NotifiesOfAnUpdateOnlyIfThereIsAnotherOwner) {
+  dispatcher_->update(named_owner("a"));
+  dispatcher_->update(named_owner("a"));
+  EXPECT_FALSE(dispatcher_->state().is_changed());
+  dispatcher_->update(named_owner("b"));
+  dispatcher_->deliver();
+  runtime_.run_ready();
+  EXPECT_EQ(retriever_.owners(), (std::vector<std::string>{"a", "b"}));
+}
+
 TEST_F(OwnerDispatcherTest, RunsTasksInOrderAlsoThoseThatTasksAdd) {
   dispatcher_->post([&] {
     order_ += "1";
@@ -92,6 +102,19 @@ TEST_F(OwnerDispatcherTest, DropsWhatHasNotBegunWhenToldSo) {
   dispatcher_->deliver();
   runtime_.run_ready();
   EXPECT_EQ(order_, "");
+}
+
+TEST_F(OwnerDispatcherTest, DropsWhatComesAfterThatUntilItIsOpenedAgain) {
+  dispatcher_->discard();
+  dispatcher_->post([&] { order_ += "1"; });
+  dispatcher_->post_first([&] { order_ += "2"; });
+  dispatcher_->publish(MutexOwner::none());
+  EXPECT_EQ(dispatcher_->backlog(), 0U);
+  dispatcher_->open();
+  dispatcher_->post([&] { order_ += "3"; });
+  dispatcher_->deliver();
+  runtime_.run_ready();
+  EXPECT_EQ(order_, "3");
 }
 
 TEST_F(OwnerDispatcherTest, QuiesceInsideATaskRunsTheRestOfTheQueueThereAndThen) {
