@@ -42,6 +42,7 @@ std::unique_ptr<Command> make_schedule_command();
 std::unique_ptr<Command> make_elect_command();
 std::unique_ptr<Command> make_watch_command();
 std::unique_ptr<Command> make_status_command();
+std::unique_ptr<Command> make_runs_command();
 std::unique_ptr<Command> make_release_command();
 std::unique_ptr<Command> make_init_command();
 std::unique_ptr<Command> make_doctor_command();

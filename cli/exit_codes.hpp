@@ -17,6 +17,7 @@ enum class ExitCode : int {
   configuration = 78,  ///< a setting is wrong or missing, or another uses the same contender id
   not_released = 79,   ///< the mutex was not released: what had to end first had not ended
   held_too_long = 80,  ///< CMD was told to end, and has, since it had the mutex for --max-hold
+  not_repeated = 81,   ///< an earlier run of the slot did not end well, and no attempt is left
   not_executable = 126,
   not_found = 127,
 };

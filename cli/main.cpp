@@ -28,7 +28,7 @@ constexpr std::string_view footer = R"(Examples:
 
 Exit codes: CMD's own; 64 usage; 69 store unavailable; 70 internal; 75 not acquired in time;
 76 lost while running; 77 permission or authentication; 78 configuration; 79 not released;
-80 terminated after --max-hold; 128+n signal n.)";
+80 terminated after --max-hold; 81 slot not repeated; 128+n signal n.)";
 
 /// What stands before and after the first "--".
 struct Arguments {
@@ -59,9 +59,10 @@ struct Entry {
 /// In the order of the help text.
 std::vector<Entry> add_commands(CLI::App& app) {
   std::vector<Entry> entries;
-  for (const auto make : {make_run_command, make_schedule_command, make_elect_command,
-                          make_watch_command, make_status_command, make_release_command,
-                          make_init_command, make_doctor_command, make_demo_command}) {
+  for (const auto make :
+       {make_run_command, make_schedule_command, make_elect_command, make_watch_command,
+        make_status_command, make_runs_command, make_release_command, make_init_command,
+        make_doctor_command, make_demo_command}) {
     auto command = make();
     CLI::App* added = command->add_to(app);
     entries.push_back({.command = std::move(command), .app = added});

@@ -44,8 +44,8 @@ Store::Store(const CommonOptions& options, Output& output, LogLevelWithoutVerbos
     : Store{options, output, log_level, configuration_of(options, drain)} {
   if (!options.uses_default_store()) return;
   constexpr std::string_view text =
-      "no store given: using a local SQLite file, which excludes only your own processes on this "
-      "host; use -b URL to share a store between hosts";
+      "no store named: excludes only processes of this user on this host; use -b URL to share a "
+      "store between hosts";
   output.note(text, {{"event", "default_store"}, {"message", text}});
 }
 
@@ -64,12 +64,21 @@ Store::Store(const CommonOptions& options, Output& output, LogLevelWithoutVerbos
   }
 }
 
+ScheduleRecords Store::schedule_records(std::chrono::nanoseconds timeout) const {
+  return ScheduleRecords{factory_->records(), runtime_, timeout};
+}
+
 std::unique_ptr<engine::StoreAdmin> make_admin(const CommonOptions& options,
                                                const config::Configuration& configuration,
                                                const std::shared_ptr<const Runtime>& runtime) {
   auto admin = configuration.make_admin(runtime);
   if (!options.uses_default_store()) admin->check_exists();
   return admin;
+}
+
+ScheduleRecords schedule_records_of(const CommonOptions& options, Output& output) {
+  make_admin(options, options.load(), make_command_runtime(options.verbosity));
+  return Store{options, output}.schedule_records();
 }
 
 }  // namespace simba::cli

@@ -8,6 +8,7 @@
 #include "cli/output/output.hpp"
 #include "simba/config/configuration.hpp"
 #include "simba/core/mutex_service_factory.hpp"
+#include "simba/schedule/schedule_records.hpp"
 
 namespace simba::cli {
 
@@ -31,6 +32,11 @@ class Store {
   const ContentionPlan& plan() const noexcept { return plan_; }
   const std::shared_ptr<Logger>& log() const noexcept { return runtime_->log; }
 
+  /// A request that is not answered is sent again within that time. Throws Error of kind
+  /// `unsupported` where the store keeps no records.
+  ScheduleRecords schedule_records(std::chrono::nanoseconds timeout = std::chrono::seconds{
+                                       10}) const;
+
   /// Which passwords the programs that we start get.
   const Passwords& passwords() const noexcept { return passwords_; }
 
@@ -49,5 +55,8 @@ class Store {
 std::unique_ptr<engine::StoreAdmin> make_admin(const CommonOptions& options,
                                                const config::Configuration& configuration,
                                                const std::shared_ptr<const Runtime>& runtime);
+
+/// What such commands use of its records. The same goes for the store. Throws Error and Failure.
+ScheduleRecords schedule_records_of(const CommonOptions& options, Output& output);
 
 }  // namespace simba::cli

@@ -227,6 +227,8 @@ Child::Child(const Program& program, LocalTime lease_end, std::chrono::nanosecon
                           .argv = argv.data(),
                           .envp = envp.data(),
                           .input = input.get(),
+                          .output = program.output,
+                          .errors = program.errors,
                           .terminal = program.terminal,
                           .mask = program.mask,
                           .ignores_pipe = program.ignores_pipe,

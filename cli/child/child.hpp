@@ -38,6 +38,8 @@ struct Program {
   std::vector<std::pair<std::string, std::string>> variables{};  ///< besides our environment
   Passwords passwords{};
   Input input = Input::ours;
+  int output = -1;                            ///< its standard output; -1: ours
+  int errors = -1;                            ///< its standard error; -1: ours
   int terminal = -1;                          ///< to hand to it; -1: none
   sigset_t mask{};                            ///< its signal mask
   bool ignores_pipe = false;                  ///< whether it ignores SIGPIPE

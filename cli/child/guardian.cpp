@@ -59,6 +59,7 @@ void close_private_descriptors(const GuardianPlan& plan) noexcept {
   const int* const passed_on_end = plan.passed_on + plan.passed_on_count;
   for (int file = 3; file < plan.descriptors; ++file) {
     if (file == plan.channel || file == plan.input || file == plan.kept) continue;
+    if (file == plan.output || file == plan.errors) continue;
     if (std::binary_search(plan.passed_on, passed_on_end, file)) continue;
     if (!shows_that_we_live(file)) ::close(file);
   }
@@ -80,6 +81,8 @@ void send_report(const GuardianPlan& plan, const Report& report) noexcept {
   send_report(plan, {.kind = Report::Kind::forked, .value = ::getpid()});
   if (plan.terminal >= 0) ::tcsetpgrp(plan.terminal, ::getpid());
   if (plan.input >= 0) ::dup2(plan.input, STDIN_FILENO);
+  if (plan.output >= 0) ::dup2(plan.output, STDOUT_FILENO);
+  if (plan.errors >= 0) ::dup2(plan.errors, STDERR_FILENO);
   if (!plan.ignores_pipe) ::signal(SIGPIPE, SIG_DFL);
   ::sigprocmask(SIG_SETMASK, &plan.mask, nullptr);
   ::execvpe(plan.argv[0], plan.argv, envp);

@@ -68,6 +68,8 @@ struct GuardianPlan {
   char* const* argv = nullptr;
   char* const* envp = nullptr;
   int input = -1;             ///< the standard input of CMD; -1: that of simba
+  int output = -1;            ///< its standard output; as above
+  int errors = -1;            ///< its standard error; as above
   int terminal = -1;          ///< to hand to CMD's group; -1: none
   sigset_t mask{};            ///< of CMD
   bool ignores_pipe = false;  ///< CMD, like whoever has started us, ignores SIGPIPE

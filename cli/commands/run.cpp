@@ -13,6 +13,11 @@
 //              simba stopped past its lease, or killed: the guardian ends the group.
 //              Guardian killed: the kernel kills CMD, and we the rest of the group. Guardian
 //              stopped when it should act: we kill it.
+//   beginning  (--slot, --once-per) The store notes that the slot has begun; bounded. Done already:
+//              0 or 81, CMD never runs. No answer: 69, CMD never runs. Signals wait: then CMD never
+//              runs, nor does it if it cannot be executed, and the slot is given back: 128+n, 127.
+//   ending     The store notes how the slot ended, while the mutex is still ours; bounded.
+//   keeping    (--hold-at-least) A signal or a loss ends it.
 //   releasing  signals wait; it is bounded by the release wait of the store.
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -27,6 +32,7 @@
 #include <poll.h>
 #include <stop_token>
 #include <string>
+#include <sys/wait.h>
 #include <utility>
 #include <variant>
 
@@ -34,14 +40,18 @@
 
 #include "cli/child/child.hpp"
 #include "cli/child/lease_keeper.hpp"
+#include "cli/child/output_tail.hpp"
 #include "cli/child/signals.hpp"
 #include "cli/child/supervised.hpp"
 #include "cli/child/terminal.hpp"
 #include "cli/command.hpp"
 #include "cli/errors.hpp"
+#include "cli/keyed_run.hpp"
+#include "cli/nearest_boundary.hpp"
 #include "cli/output/log.hpp"
 #include "cli/output/printable.hpp"
 #include "cli/output/times.hpp"
+#include "cli/slot_arguments.hpp"
 #include "cli/store.hpp"
 #include "core/threads/wakeup.hpp"
 #include "simba/core/abstract_mutex_contender.hpp"
@@ -255,25 +265,32 @@ void check(const RunContender& contender, const RunContender::News& news, const 
   throw not_acquired(contender, news, notes, *limits.timeout);
 }
 
+/// The exit code if a signal that ends programs has come.
+std::optional<int> told_to_end(Signals& signals) {
+  while (const int signal = signals.next()) {
+    if (is_ending(signal)) return exit_code_of_signal(signal);
+    if (signal == SIGTSTP) ::raise(SIGSTOP);
+  }
+  return std::nullopt;
+}
+
 /// Waits until the contender, whose service runs, owns its mutex. A wait of over a second is told,
 /// with the owner.
 ///
-/// Returns nothing once it is owned; the exit code when a signal came first. Throws Failure: 75
-/// when the time is over, 69 when the store has given no answer, and what fits for an error that
-/// waiting does not cure.
+/// Returns nothing once it is owned; the exit code when a signal came first, or when `keyed`, which
+/// may be null, runs elsewhere. Throws Failure: 75 when the time is over, 69 when the store has
+/// given no answer, and what fits for an error that waiting does not cure.
 std::optional<int> wait_for_mutex(RunContender& contender, Signals& signals,
-                                  const WaitLimits& limits, Output& output) {
+                                  const WaitLimits& limits, KeyedRun* keyed, Output& output) {
   const auto clock = make_system_clock();
   const LocalTime begun = clock->now();
   WaitNotes notes{contender, output};
   for (;;) {
     const auto news = contender.news();
     if (news.acquired) return std::nullopt;
-    while (const int signal = signals.next()) {
-      if (is_ending(signal)) return exit_code_of_signal(signal);
-      if (signal == SIGTSTP) ::raise(SIGSTOP);
-    }
+    if (const auto code = told_to_end(signals)) return code;
     const nanoseconds waited = clock->now() - begun;
+    if (keyed != nullptr && keyed->runs_elsewhere(news.owner)) return to_int(ExitCode::success);
     if (!news.error || news.error->is_transient()) notes.tell(news, waited);
     check(contender, news, limits, notes, waited);
 
@@ -291,14 +308,39 @@ enum class OnLoss { terminate, proceed };
 struct Hold {
   std::optional<milliseconds> limit{};  ///< empty: as long as it runs
   milliseconds drain{};                 ///< how much longer while it ends
+  milliseconds at_least{};              ///< from its start, even if it ends sooner
 };
+
+/// Keeps the mutex after CMD has ended, until then, a loss, or a signal that ends programs.
+void keep_until(LocalTime until, RunContender& contender, const MutexContendService& service,
+                Signals& signals, Output& output) {
+  const auto clock = make_system_clock();
+  const std::stop_callback wake{service.lost(), [&] { contender.wake(); }};
+  const nanoseconds first = until - clock->now();
+  if (first > quiet && output.live_notes()) {
+    output.passing_note(
+        fmt::format("CMD has ended; keeping mutex \"{}\" for {} more (--hold-at-least)",
+                    printable(contender.mutex()), to_text(first)),
+        {});
+  }
+  for (;;) {
+    contender.news();
+    if (told_to_end(signals)) return output.end_passing_note();
+    const nanoseconds left = until - clock->now();
+    if (left <= 0ns || !service.is_owner()) return output.end_passing_note();
+    std::array<pollfd, 2> files{{{contender.file(), POLLIN, 0}, {signals.file(), POLLIN, 0}}};
+    const auto pause = std::min<nanoseconds>(left, 1h);
+    ::poll(files.data(), files.size(),
+           static_cast<int>(std::chrono::ceil<milliseconds>(pause).count()));
+  }
+}
 
 /// CMD from its start to its end, on the main thread.
 class Run {
  public:
   Run(const Invocation& invocation, RunContender& contender, MutexContendService& service,
-      Signals& signals, const Store& store, OnLoss on_loss, const Hold& hold, Withheld& withheld,
-      Output& output)
+      Signals& signals, const Store& store, OnLoss on_loss, const Hold& hold, const KeyedRun* keyed,
+      Withheld& withheld, Output& output)
       : contender_{contender},
         service_{service},
         signals_{signals},
@@ -310,7 +352,8 @@ class Run {
         output_{output},
         keeper_{service},
         lost_{service.lost()},
-        child_{program(invocation, store.passwords()), permitted_until(), kill_after_} {}
+        tail_{keyed != nullptr && keyed->keeps_output() ? std::make_unique<OutputTail>() : nullptr},
+        child_{program(invocation, store.passwords(), keyed), permitted_until(), kill_after_} {}
 
   ~Run() { terminal_.take_back(child_.group()); }
   Run(const Run&) = delete;
@@ -333,6 +376,7 @@ class Run {
       while (const int signal = signals_.next()) {
         const bool by_manager = signals_.from_manager();
         if (signal == SIGCONT && ending_) continue;
+        if (signal == SIGTERM || signal == SIGINT || signal == SIGQUIT) told_to_end_ = true;
         child_.signal(signal, by_manager ? Child::Sender::manager : Child::Sender::anyone);
       }
       for (;;) {
@@ -357,12 +401,27 @@ class Run {
     return finish(*end);
   }
 
+  /// For the history; empty where the mutex was lost, so that nothing can be noted.
+  const std::optional<RunEnd>& end() const noexcept { return end_; }
+
+  /// Until when to keep the mutex although CMD has ended.
+  LocalTime hold_at_least_until() const noexcept {
+    return end_ && !told_to_end_ && !overdue_ ? started_at_ + hold_.at_least : LocalTime{};
+  }
+
  private:
-  Program program(const Invocation& invocation, const Passwords& passwords) const {
+  Program program(const Invocation& invocation, const Passwords& passwords,
+                  const KeyedRun* keyed) const {
+    auto variables = variables_of(service_);
+    if (keyed != nullptr) {
+      for (auto& variable : keyed->variables()) variables.push_back(std::move(variable));
+    }
     return {.words = invocation.words,
-            .variables = variables_of(service_),
+            .variables = std::move(variables),
             .passwords = passwords,
             .input = Program::Input::ours,
+            .output = tail_ ? tail_->output() : -1,
+            .errors = tail_ ? tail_->errors() : -1,
             .terminal = terminal_.to_hand_over(),
             .mask = signals_.original_mask(),
             .ignores_pipe = invocation.ignores_pipe,
@@ -425,6 +484,7 @@ class Run {
 
   void started() {
     started_ = true;
+    started_at_ = make_system_clock()->now();
     child_.extend(permitted_until());
     output_.event(described("started"));
     if (ending_) tell_loss("terminating CMD");  // it has begun just before
@@ -447,6 +507,7 @@ class Run {
   }
 
   int finish(const Child::Event& end) {
+    const std::string tail = tail_ ? tail_->finish() : "";
     terminal_.take_back(child_.group());
     const int code = exit_code_of_status(end.value);
     if (code > exit_code_of_signal(0)) terminal_.restore_modes();
@@ -472,8 +533,30 @@ class Run {
     auto object = described("ended");
     object["exit_code"] = code;
     output_.event(object);
+    if (!lost && !is_lost()) {
+      end_ = described_end(end, code);
+      if (end_->outcome != RunOutcome::succeeded) end_->output = tail;
+    }
     if (lost) return to_int(ExitCode::lost);
     return overdue_ && end.forced ? finish_overdue(end) : code;
+  }
+
+  RunEnd described_end(const Child::Event& end, int code) const {
+    if (overdue_) {
+      return {.outcome = RunOutcome::failed,
+              .exit_code = code,
+              .message = fmt::format("terminated after {} (--max-hold)",
+                                     to_text(hold_.limit.value_or(0ms)))};
+    }
+    if (told_to_end_) {
+      return {.outcome = RunOutcome::cancelled, .exit_code = code, .message = "told to end"};
+    }
+    if (code == 0) return {.exit_code = code};
+    return {.outcome = RunOutcome::failed,
+            .exit_code = code,
+            .message = WIFSIGNALED(end.value)
+                           ? fmt::format("ended by signal {}", WTERMSIG(end.value))
+                           : fmt::format("exited with code {}", code)};
   }
 
   int finish_overdue(const Child::Event& end) {
@@ -503,8 +586,12 @@ class Run {
   const std::stop_token lost_;
   bool started_ = false;
   bool told_loss_ = false;
-  bool ending_ = false;   // because of a loss
-  bool overdue_ = false;  // it has been held for too long, so CMD was told to end
+  bool ending_ = false;       // because of a loss
+  bool overdue_ = false;      // it has been held for too long, so CMD was told to end
+  bool told_to_end_ = false;  // by a signal that we have passed on
+  LocalTime started_at_{};
+  std::optional<RunEnd> end_{};
+  const std::unique_ptr<OutputTail> tail_;
   Terminal terminal_;
   Child child_;
 };
@@ -531,20 +618,60 @@ class RunCommand final : public Command {
                     "How long to keep the mutex while CMD ends after --max-hold (default: 90s)")
         ->type_name("TIME")
         ->needs(max_hold);
+    run->add_option("--hold-at-least", hold_at_least_,
+                    "Keep the mutex this long from the start of CMD, even if CMD ends sooner, so "
+                    "that hosts that start a little later find it taken (default: 0)")
+        ->type_name("TIME");
+    auto* const slot =
+        run->add_option("--slot", slot_,
+                        "Run CMD once for this key, whichever host comes first: the others exit "
+                        "with 0 and a note")
+            ->type_name("KEY");
+    auto* const once_per =
+        run->add_option(
+               "--once-per", once_per_,
+               "Like --slot, with the nearest boundary of this period as the key: 24h is the "
+               "nearest midnight in --zone")
+            ->type_name("TIME")
+            ->excludes(slot);
+    run->add_option("--zone", zone_,
+                    "Time zone of --once-per, such as Europe/Berlin (default: UTC)")
+        ->type_name("ZONE")
+        ->needs(once_per);
+    run->add_option("--if-running", if_running_,
+                    "If another host runs the same key now: wait and see how it ends (default), or "
+                    "exit with 0 at once, which leaves nobody to repeat the run if that host dies, "
+                    "even with --promise at-least-once")
+        ->type_name("wait|exit")
+        ->check(CLI::IsMember({"wait", "exit"}));
+    promise_.add_to(*run);
+    run->add_flag("--keep-output", keep_output_,
+                  "If CMD does not end well, keep the last 2,000 bytes of its output and errors in "
+                  "the history, for \"simba runs --json\"; they pass through simba then, so CMD "
+                  "does not see a terminal");
     run->footer(
-        R"(Waits for the mutex, runs CMD in its own process group, releases the mutex once the whole group
+        R"help(Waits for the mutex, runs CMD in its own process group, releases the mutex once the whole group
 has ended, and exits with CMD's exit code. Signals are passed on to the group. If the mutex is
 lost or simba is killed, CMD is terminated before anyone else can own the mutex (exceptions: see
 simba(1), NOTES). After --max-hold CMD gets SIGTERM, and SIGKILL after --drain; if it had to be
 killed, the mutex is not released: simba waits until the lease has expired, and exits with 79.
 CMD's environment has SIMBA_MUTEX, SIMBA_CONTENDER_ID and SIMBA_FENCING_TOKEN.
+
+With --slot or --once-per the store remembers the last 100 keys of a mutex and how they ended:
+"simba runs" shows that. If the run of a key did not end well, because CMD failed, was told to end,
+or died with its host, the next simba with that key exits with 81; with --promise at-least-once it
+runs CMD again, up to --max-attempts. CMD also has SIMBA_SLOT, SIMBA_RUN_NUMBER and SIMBA_ATTEMPT.
+--once-per takes minutes that divide an hour, hours that divide a day, or whole days (weeks begin on
+Monday). Hosts agree if they start within half a period of the boundary.
 The output of --json goes to standard error: standard output is CMD's.
 
 Examples:
   simba run -b postgresql://app@db/app -m nightly -- pg_dump -f dump.sql app
   simba run -b redis://10.0.0.5 -m nightly --timeout 0 -- ./job   # exit code 75: it runs elsewhere
   simba run -b redis://10.0.0.5 -m deploy --timeout 30s -- sh -c './build && ./deploy'
-)");
+  simba run -b redis://10.0.0.5 -m nightly --once-per 24h --zone Europe/Berlin -- ./backup
+  simba run -b redis://10.0.0.5 -m nightly --slot "$(date +%F)" -- ./backup
+)help");
     return run;
   }
 
@@ -557,16 +684,22 @@ Examples:
     WaitLimits limits;
     if (timeout_) limits.timeout = parse_duration(*timeout_, "--timeout");
     const Hold hold = how_long_to_hold();
+    const auto keyed_options = what_to_run_once();
 
     Signals signals{Signals::Orphans::reaped};  // before any thread
     const Store store{invocation.options, output};
+    std::optional<KeyedRun> keyed;
+    if (keyed_options) {
+      keyed.emplace(mutex, *keyed_options, store.schedule_records(), store.schedule_records(1s),
+                    output);
+    }
     RunContender contender{mutex, invocation.options.contender_id(), store.log()};
     const auto service = store.factory().create_mutex_contend_service(
         contender, {.after_loss = AfterLoss::stay_out});
     service->start();
     Withheld withheld{store.plan()};
-    const int code =
-        run_under(invocation, contender, *service, signals, limits, store, hold, withheld, output);
+    const int code = run_under(invocation, contender, *service, signals, limits, store, hold,
+                               keyed ? &*keyed : nullptr, withheld, output);
     withheld.wait();
     if (!contender.news().duplicate_id) return code;
     const auto failure = to_failure(duplicate_id_error(contender.contender_id()));
@@ -580,7 +713,7 @@ Examples:
  private:
   int run_under(const Invocation& invocation, RunContender& contender, MutexContendService& service,
                 Signals& signals, const WaitLimits& limits, const Store& store, const Hold& hold,
-                Withheld& withheld, Output& output) const {
+                KeyedRun* keyed, Withheld& withheld, Output& output) const {
     // Whatever happens: first the end of the use, then the release.
     struct Closing {
       RunContender& contender;
@@ -590,19 +723,70 @@ Examples:
         service.close();
       }
     } const closing{contender, service};
-    if (const auto code = wait_for_mutex(contender, signals, limits, output)) return *code;
+    if (const auto code = wait_for_mutex(contender, signals, limits, keyed, output)) return *code;
+    if (keyed != nullptr) {
+      if (const auto code = keyed->begin(service)) return *code;
+      if (const auto code = told_to_end(signals)) {
+        keyed->give_back();
+        return *code;
+      }
+    }
     const auto on_loss = on_loss_ == "continue" ? OnLoss::proceed : OnLoss::terminate;
-    return Run{invocation, contender, service, signals, store, on_loss, hold, withheld, output}
-        .until_end();
+    int code = 0;
+    LocalTime hold_until{};
+    try {
+      Run run{invocation, contender, service, signals,  store,
+              on_loss,    hold,      keyed,   withheld, output};
+      code = run.until_end();
+      if (const auto& end = run.end(); keyed != nullptr && end) keyed->end(*end);
+      hold_until = run.hold_at_least_until();
+    } catch (const Failure&) {  // CMD was not executed
+      if (keyed != nullptr && service.is_owner()) keyed->give_back();
+      throw;
+    }
+    if (code != to_int(ExitCode::not_released)) {
+      keep_until(hold_until, contender, service, signals, output);
+    }
+    return code;
+  }
+
+  std::optional<KeyedRunOptions> what_to_run_once() const {
+    if (!slot_ && !once_per_) {
+      if (if_running_) throw UsageError{"--if-running requires --slot or --once-per"};
+      if (keep_output_) throw UsageError{"--keep-output requires --slot or --once-per"};
+      if (!promise_.given().empty()) {
+        throw UsageError{fmt::format("{} requires --slot or --once-per", promise_.given())};
+      }
+      return std::nullopt;
+    }
+    KeyedRunOptions options{.exits_if_running = if_running_ == "exit",
+                            .keeps_output = keep_output_};
+    promise_.apply_to(options.slots);
+    options.key =
+        slot_ ? *slot_
+              : nearest_boundary(
+                    parse_duration(*once_per_, "--once-per"), zone_,
+                    std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now()));
+    try {
+      options.slots.check();
+      ScheduleRecords::check_key(options.key);
+    } catch (const InvalidArgumentError& e) {
+      throw UsageError{e.what()};
+    }
+    return options;
   }
 
   Hold how_long_to_hold() const {
-    Hold hold{.drain = parse_duration(drain_, "--drain")};
+    Hold hold{.drain = parse_duration(drain_, "--drain"),
+              .at_least = parse_duration(hold_at_least_, "--hold-at-least")};
     if (!max_hold_) return hold;
     if (on_loss_ == "continue") {
       throw UsageError{"--max-hold terminates CMD, so it excludes --on-loss continue"};
     }
     hold.limit = parse_max_hold(*max_hold_);
+    if (hold.at_least > *hold.limit) {
+      throw UsageError{"--hold-at-least must not be longer than --max-hold"};
+    }
     return hold;
   }
 
@@ -610,6 +794,13 @@ Examples:
   std::optional<std::string> max_hold_;
   std::string drain_{default_drain};
   std::string on_loss_ = "terminate";
+  std::string hold_at_least_ = "0";
+  std::optional<std::string> slot_;
+  std::optional<std::string> once_per_;
+  std::string zone_ = "UTC";
+  std::optional<std::string> if_running_;
+  PromiseArguments promise_;
+  bool keep_output_ = false;
 };
 
 }  // namespace

@@ -1,22 +1,32 @@
-// simba schedule: runs CMD periodically, on the leader only.
+// simba schedule: runs CMD at its slots, once each whoever leads, or periodically on the leader;
+// and pauses, resumes and triggers such a schedule from elsewhere.
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <csignal>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
 #include "cli/child/descendants.hpp"
 #include "cli/child/lease_keeper.hpp"
+#include "cli/child/output_tail.hpp"
 #include "cli/child/signals.hpp"
 #include "cli/child/supervised.hpp"
 #include "cli/command.hpp"
 #include "cli/errors.hpp"
+#include "cli/keyed_run.hpp"
 #include "cli/long_running.hpp"
+#include "cli/output/printable.hpp"
 #include "cli/output/times.hpp"
+#include "cli/output/usage.hpp"
+#include "cli/slot_arguments.hpp"
 #include "cli/store.hpp"
 #include "simba/schedule/scheduler.hpp"
 
@@ -25,17 +35,51 @@ namespace {
 
 using namespace std::chrono_literals;
 
+/// As `RunReport::slot` has it: "2026-11-20T03:00:00Z".
+std::string slot_text(const Slot& slot) {
+  constexpr std::string_view zero = ".000Z";
+  std::string text = to_utc(slot.time);
+  if (text.ends_with(zero)) text.replace(text.size() - zero.size(), zero.size(), "Z");
+  return text;
+}
+
+/// The library's log has it as a line for people.
+Json json_of(const SlotEvent& event) {
+  Json object{{"event", to_string(event.kind)}, {"mutex", event.mutex}};
+  if (event.slot) {
+    object["slot"] = slot_text(*event.slot);
+    object["number"] = event.slot->number;
+    object["attempt"] = event.slot->attempt;
+  }
+  switch (event.kind) {
+    case SlotEvent::Kind::missed:
+    case SlotEvent::Kind::skipped:
+      object["count"] = event.count;
+      break;
+    case SlotEvent::Kind::failed:
+    case SlotEvent::Kind::lost:
+      object["attempts_left"] = event.attempts_left;
+      break;
+    case SlotEvent::Kind::definition_changed:
+    case SlotEvent::Kind::stalled:
+      break;
+  }
+  object["message"] = event.message;
+  return object;
+}
+
 /// Runs CMD for the scheduler, and says what came of it.
 class Worker {
  public:
   Worker(const Invocation& invocation, const Signals& signals, const Store& store,
-         std::chrono::milliseconds drain, Output& output)
+         std::chrono::milliseconds drain, bool keeps_output, Output& output)
       : invocation_{invocation},
         passwords_{store.passwords()},
         mask_{signals.original_mask()},
         manager_{signals.manager()},
         kill_after_{kill_after(store.plan())},
         drain_{drain},
+        keeps_output_{keeps_output},
         withheld_{store.plan()},
         output_{output} {}
 
@@ -45,49 +89,74 @@ class Worker {
     leaving_ = true;
   }
 
-  void work(const MutexContendService& service, const std::stop_token& stop) {
+  /// Throws RunFailure where CMD does not end well and has a slot.
+  void work(const MutexContendService& service, const simba::Run& run) {
     LeaseKeeper keeper{service};
     Json object{{"event", "run"},
                 {"mutex", service.contender().mutex()},
                 {"contender_id", service.contender_id()},
                 {"fencing_token", service.fencing_token()}};
-    bool drains = false;
-    try {
-      const auto end = run_supervised({.words = invocation_.words,
-                                       .variables = variables_of(service),
-                                       .passwords = passwords_,
-                                       .input = Program::Input::none,
-                                       .mask = mask_,
-                                       .ignores_pipe = invocation_.ignores_pipe,
-                                       .manager = manager_,
-                                       .passed_on = invocation_.passed_on},
-                                      {.lease_end = [&] { return keeper.lease_end(); },
-                                       .kill_after = kill_after_,
-                                       .stop = stop,
-                                       .grace =
-                                           [&] {
-                                             drains = leaving_;
-                                             return drains ? drain_ : kill_after_;
-                                           },
-                                       .sender = [this] { return sender_.load(); }});
-      if (drains && end.child.killed && !end.child.survivors) {
-        killed_ =
-            service.lease_left() == 0s ? "its lease expired before CMD, which was killed, had ended"
-            : end.child.unguarded && !end.child.overdue
-                ? "CMD " + problem_of(end)
-                : fmt::format("CMD had not ended {} after SIGTERM and was killed", to_text(drain_));
+    auto variables = variables_of(service);
+    if (const auto& slot = run.slot()) {
+      object["slot"] = slot_text(*slot);
+      object["number"] = slot->number;
+      object["attempt"] = slot->attempt;
+      for (auto& variable : variables_of(slot_text(*slot), *slot)) {
+        variables.push_back(std::move(variable));
       }
-      if (end.child.survivors) survivors_ = true;
-      tell(end, std::move(object));
+    }
+    std::optional<OutputTail> tail;
+    if (keeps_output_) tail.emplace();
+    bool drains = false;
+    std::optional<SupervisedEnd> end;
+    try {
+      end = run_supervised({.words = invocation_.words,
+                            .variables = std::move(variables),
+                            .passwords = passwords_,
+                            .input = Program::Input::none,
+                            .output = tail ? tail->output() : -1,
+                            .errors = tail ? tail->errors() : -1,
+                            .mask = mask_,
+                            .ignores_pipe = invocation_.ignores_pipe,
+                            .manager = manager_,
+                            .passed_on = invocation_.passed_on},
+                           {.lease_end = [&] { return keeper.lease_end(); },
+                            .kill_after = kill_after_,
+                            .stop = run.stop(),
+                            .grace =
+                                [&] {
+                                  drains = leaving_;
+                                  // A later slot may have cancelled it: then the mutex is ours.
+                                  return drains || service.is_owner() ? drain_ : kill_after_;
+                                },
+                            .sender = [this] { return sender_.load(); }});
     } catch (const Failure& e) {
       object["exit_code"] = to_int(e.code());
       object["message"] = e.what();
-      if (leaving_ && e.code() == ExitCode::lost) {  // it was told to end before CMD ran
+      const bool expected = leaving_ && e.code() == ExitCode::lost;  // told to end before CMD ran
+      if (expected || run.slot()) {
         output_.event(object);
       } else {
         output_.note(e.what(), object);
       }
+      if (run.slot()) throw RunFailure{e.what(), to_int(e.code())};
+      return;
     }
+    const std::string output = tail ? tail->finish() : "";
+    if (drains && end->child.killed && !end->child.survivors) {
+      killed_ =
+          service.lease_left() == 0s ? "its lease expired before CMD, which was killed, had ended"
+          : end->child.unguarded && !end->child.overdue
+              ? "CMD " + problem_of(*end)
+              : fmt::format("CMD had not ended {} after SIGTERM and was killed", to_text(drain_));
+    }
+    if (end->child.survivors) survivors_ = true;
+    const int code = exit_code_of_status(end->child.value);
+    const bool failed = code != 0 || end->child.forced;
+    // The scheduler says how the run of a slot has failed.
+    tell_end(*end, service.is_owner(), run.slot() && failed && !end->child.forced,
+             std::move(object));
+    if (run.slot() && failed) throw RunFailure{problem_of(*end), code, output};
   }
 
   /// Hears of every change of the owner, when CMD does not run.
@@ -116,7 +185,7 @@ class Worker {
     return descendants.foreign || !descendants.known;
   }
 
-  void tell(const SupervisedEnd& finished, Json object) {
+  void tell_end(const SupervisedEnd& finished, bool is_owner, bool is_told, Json object) {
     const Child::Event& end = finished.child;
     const int code = exit_code_of_status(end.value);
     object["exit_code"] = code;
@@ -126,10 +195,13 @@ class Worker {
     // While we leave, CMD is told to end: how it takes that is expected.
     const bool usual = !end.survivors && !finished.wants_terminal;
     const std::string problem = problem_of(finished);
-    if (problem.empty() || (leaving_ && usual)) {
+    if (problem.empty() || (leaving_ && usual) || (is_told && usual)) {
       output_.event(object);
     } else {
-      output_.note(end.forced && usual ? "mutex lost; CMD was terminated" : "CMD " + problem,
+      const bool cancelled = end.forced && usual;
+      output_.note(!cancelled ? "CMD " + problem
+                   : is_owner ? "a later slot has come; CMD was terminated (--while-busy)"
+                              : "mutex lost; CMD was terminated",
                    object);
     }
   }
@@ -140,6 +212,7 @@ class Worker {
   const pid_t manager_;
   const std::chrono::milliseconds kill_after_;
   const std::chrono::milliseconds drain_;
+  const bool keeps_output_;
   Withheld withheld_;
   Output& output_;
   // used by one run or callback at a time
@@ -153,27 +226,25 @@ class Worker {
 class ScheduleCommand final : public Command {
  public:
   CLI::App* add_to(CLI::App& app) override {
-    auto* schedule =
-        app.add_subcommand("schedule", "Run CMD periodically, on one instance at a time");
+    auto* schedule = app.add_subcommand(
+        "schedule",
+        "Run CMD at fixed times on whichever host leads, or pause, resume or trigger it");
+    schedule
+        ->add_option(
+            "ACTION", action_,
+            "Instead of CMD, for a schedule that runs elsewhere: pause, resume, or trigger "
+            "one more run now")
+        ->type_name("");
     auto* const every =
-        schedule->add_option("--every", every_, "Time from the end of CMD to its next start")
+        schedule
+            ->add_option("--every", every_,
+                         "Time from one start of CMD to the next, counted from the first start of "
+                         "the schedule on any host")
             ->type_name("TIME");
-    schedule
-        ->add_flag("--rate", rate_,
-                   "Measure --every from start to start; if CMD takes longer, the starts it misses "
-                   "are skipped")
-        ->needs(every);
-    schedule
-        ->add_option("--initial-delay", initial_delay_,
-                     "Time from becoming leader to the first start (default: 0)")
-        ->type_name("TIME")
-        ->needs(every);
     auto* const cron =
         schedule
-            ->add_option(
-                "--cron", cron_,
-                "When to start CMD, as in crontab(5): \"0 3 * * *\" is every day at 3:00. "
-                "Starts that fall due while CMD still runs, or while nobody leads, are skipped")
+            ->add_option("--cron", cron_,
+                         "When to start CMD, as in crontab(5): \"0 3 * * *\" is every day at 3:00")
             ->type_name("FIELDS")
             ->excludes(every);
     schedule
@@ -184,23 +255,54 @@ class ScheduleCommand final : public Command {
         ->add_flag("--dry-run", dry_run_,
                    "Print the next ten start times of --cron, and run nothing")
         ->needs(cron);
+    auto* const per_leader = schedule->add_flag(
+        "--per-leader", per_leader_,
+        "Count from the moment of becoming leader, or follow this host's clock, and share nothing "
+        "through the store: a change of leader may repeat or skip starts. --every then counts from "
+        "the end of CMD");
+    schedule
+        ->add_flag("--rate", rate_,
+                   "With --per-leader: measure --every from start to start; starts that are missed "
+                   "meanwhile are skipped. Without --per-leader this always applies")
+        ->needs(every);
+    schedule
+        ->add_option("--initial-delay", initial_delay_,
+                     "Time before the very first start; with --per-leader, before the first start "
+                     "of each leader (default: 0)")
+        ->type_name("TIME")
+        ->needs(every);
+    slots_.add_to(*schedule, per_leader);
+    schedule
+        ->add_flag("--keep-output", keep_output_,
+                   "If CMD does not end well, keep the last 2,000 bytes of its output and errors "
+                   "in the history, for \"simba runs --json\"")
+        ->excludes(per_leader);
     schedule
         ->add_option("--drain", drain_,
                      "How long to keep the mutex while CMD ends after simba is told to stop "
                      "(default: 90s)")
         ->type_name("TIME");
     schedule->footer(
-        R"(Start it on as many hosts as you like: the one that owns the mutex runs CMD, and if that host
-fails, another takes over. Failures of CMD are reported, and the schedule continues. If the mutex is
-lost, CMD is terminated before anyone else can own it. SIGINT and SIGTERM stop CMD, then simba, with
-exit code 0: CMD gets SIGTERM, and SIGKILL after --drain. The mutex is kept until CMD has ended. If
-CMD had to be killed, or has processes of another user, which cannot be killed, the mutex is not
-released: simba waits until the lease has expired, and exits with 79.
+        R"(Start it on as many hosts as you like, with the same options: the one that owns the mutex runs CMD,
+and if that host fails, another takes over. The store records which slots (start times) have begun
+and how they ended, so a change of leader does not repeat one; "simba runs" shows that. Slots that
+pass while nobody leads are handled by --missed: by default the latest one runs late. A slot whose
+host dies, or whose CMD fails, is reported and not repeated (--promise at-most-once), or begun
+again, after 10 s and then twice as long each time, up to --max-attempts (at-least-once). CMD has
+SIMBA_SLOT (the time of its slot), SIMBA_RUN_NUMBER and SIMBA_ATTEMPT. Times are those of the
+store's server; on SQLite and ZooKeeper those of the host.
+
+Failures of CMD are reported, and the schedule continues. If the mutex is lost, CMD is terminated
+before anyone else can own it. SIGINT and SIGTERM stop CMD, then simba, with exit code 0: CMD gets
+SIGTERM, and SIGKILL after --drain. The mutex is kept until CMD has ended. If CMD had to be killed, or
+has processes of another user, which cannot be killed, the mutex is not released: simba waits until
+the lease has expired, and exits with 79.
 
 Examples:
   simba schedule -b redis://10.0.0.5 -m cleanup --every 30s -- ./sweep --all
-  simba schedule -b redis://10.0.0.5 -m report --every 1h --rate -- ./report
   simba schedule -b redis://10.0.0.5 -m nightly --cron '0 3 * * *' --zone Europe/Berlin -- ./backup
+  simba schedule -b redis://10.0.0.5 -m report --cron @hourly --promise at-least-once -- ./report
+  simba schedule pause -b redis://10.0.0.5 -m cleanup
   simba schedule --cron '0 3 * * mon-fri' --zone Europe/Berlin --dry-run
 )");
     return schedule;
@@ -208,6 +310,7 @@ Examples:
 
   bool takes_words() const noexcept override { return true; }
   int run(const Invocation& invocation, Output& output) override {
+    if (!action_.empty()) return steer(invocation, output);
     if (dry_run_) return print_starts(output);
     const std::string& mutex = invocation.options.need_mutex();
     if (invocation.words.empty()) {
@@ -221,13 +324,13 @@ Examples:
     const Store store{invocation.options, output, Store::LogLevelWithoutVerbose::warnings,
                       drain + time_to_kill};
     LongRunning life;
-    Worker worker{invocation, signals, store, drain, output};
+    Worker worker{invocation, signals, store, drain, keep_output_, output};
     const Scheduler* self = nullptr;
     Scheduler scheduler{
         mutex,
         store.factory(),
         config,
-        [&](const std::stop_token& stop) { worker.work(self->contend_service(), stop); },
+        [&](const simba::Run& run) { worker.work(self->contend_service(), run); },
         {.contender_id = invocation.options.contender_id(),
          .on_state =
              [&](MutexContendService& service, const MutexState& state) {
@@ -236,7 +339,8 @@ Examples:
                worker.changed(service, state);
              },
          .on_event = [&](MutexContendService& service,
-                         const ContentionEvent& event) { life.note(service.contender(), event); }}};
+                         const ContentionEvent& event) { life.note(service.contender(), event); },
+         .on_slot = [&](const SlotEvent& event) { output.event(json_of(event)); }}};
     self = &scheduler;
     scheduler.start();
     life.wait_for_end(signals);
@@ -271,14 +375,74 @@ Examples:
     return to_int(ExitCode::success);
   }
 
+  /// Another process runs it.
+  int steer(const Invocation& invocation, Output& output) const {
+    const auto& options = invocation.options;
+    const std::vector<std::string> actions{"pause", "resume", "trigger"};
+    if (std::find(actions.begin(), actions.end(), action_) == actions.end()) {
+      throw UsageError{unexpected_word(action_, options.mutex.has_value(), actions)};
+    }
+    if (!invocation.words.empty()) {
+      throw UsageError{action_ + " takes no arguments after \"--\""};
+    }
+    const std::string& mutex = options.need_mutex();
+    const ScheduleRecords records = schedule_records_of(options, output);
+    const std::string name = printable(mutex);
+    try {
+      bool changed = true;
+      std::string text;
+      if (action_ == "pause") {
+        changed = records.pause(mutex);
+        text = changed ? fmt::format("paused \"{}\": no slot begins until it is resumed", name)
+                       : fmt::format("\"{}\" was paused already", name);
+      } else if (action_ == "resume") {
+        changed = records.resume(mutex);
+        text = changed ? fmt::format("resumed \"{}\"", name)
+                       : fmt::format("\"{}\" was not paused", name);
+      } else {
+        records.trigger(mutex);
+        text = fmt::format(
+            "triggered \"{}\": it runs within 10 s, once a run that is under way has ended", name);
+      }
+      output.result(text, {{"event", action_}, {"mutex", mutex}, {"changed", changed}});
+    } catch (const IllegalStateError& e) {
+      throw Failure{ExitCode::configuration, e.what()};
+    }
+    return to_int(ExitCode::success);
+  }
+
+  static std::string unexpected_word(const std::string& word, bool has_mutex,
+                                     const std::vector<std::string>& actions) {
+    const std::string text = fmt::format("unexpected argument \"{}\"", word);
+    if (const auto meant = nearest(word, actions); !meant.empty()) {
+      return fmt::format("{}; did you mean {}?", text, meant);
+    }
+    return has_mutex
+               ? fmt::format("{}; put \"--\" before CMD: simba schedule -m NAME -- {}", text, word)
+               : fmt::format("{}; did you mean -m {}?", text, word);
+  }
+
   ScheduleConfig schedule_config() const {
-    if (!cron_.empty()) return ScheduleConfig::wall_clock(parse_cron());
+    const SlotOptions slots = slots_.options();
+    try {
+      if (!cron_.empty()) {
+        return per_leader_ ? ScheduleConfig::wall_clock(Cron{cron_, zone_})
+                           : ScheduleConfig::shared(Cron{cron_, zone_}, slots);
+      }
+      return periodic(slots);
+    } catch (const InvalidArgumentError& e) {
+      throw UsageError{e.what()};
+    }
+  }
+
+  ScheduleConfig periodic(const SlotOptions& slots) const {
     if (every_.empty()) throw UsageError{"missing --every TIME or --cron FIELDS"};
     const auto period = parse_duration(every_, "--every");
     if (period <= 0ms) {
       throw UsageError{fmt::format("--every must be more than 0 (got {})", every_)};
     }
     const auto delay = parse_duration(initial_delay_, "--initial-delay");
+    if (!per_leader_) return ScheduleConfig::shared_rate(delay, period, slots);
     return rate_ ? ScheduleConfig::rate(delay, period) : ScheduleConfig::delay(delay, period);
   }
 
@@ -290,6 +454,7 @@ Examples:
                   {"owner", state.after().owner_id()}});
   }
 
+  std::string action_;
   std::string every_;
   std::string initial_delay_ = "0";
   std::string cron_;
@@ -297,6 +462,9 @@ Examples:
   bool dry_run_ = false;
   std::string drain_{default_drain};
   bool rate_ = false;
+  bool per_leader_ = false;
+  bool keep_output_ = false;
+  SlotArguments slots_;
 };
 
 }  // namespace

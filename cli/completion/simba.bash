@@ -17,7 +17,7 @@ _simba_mutexes() {
 }
 
 _simba() {
-  local commands='run schedule elect watch status release init doctor demo'
+  local commands='run schedule elect watch status runs release init doctor demo'
   local common='--backend --config --store --mutex --id --ttl --transition --share-passwords --json --verbose --help'
   local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]} command='' i
   COMPREPLY=()
@@ -72,6 +72,22 @@ _simba() {
       mapfile -t COMPREPLY < <(compgen -W 'terminate continue' -- "$word")
       return
       ;;
+    --missed)
+      mapfile -t COMPREPLY < <(compgen -W 'skip latest all' -- "$word")
+      return
+      ;;
+    --while-busy)
+      mapfile -t COMPREPLY < <(compgen -W 'skip queue-one cancel-running' -- "$word")
+      return
+      ;;
+    --if-running)
+      mapfile -t COMPREPLY < <(compgen -W 'wait exit' -- "$word")
+      return
+      ;;
+    --promise)
+      mapfile -t COMPREPLY < <(compgen -W 'at-most-once at-least-once' -- "$word")
+      return
+      ;;
     --on-failure)
       mapfile -t COMPREPLY < <(compgen -W 'step-down keep' -- "$word")
       return
@@ -80,7 +96,9 @@ _simba() {
       mapfile -t COMPREPLY < <(compgen -c -- "$word")
       return
       ;;
-    --id | --ttl | --transition | --timeout | --every | --initial-delay | --cron | --zone | --drain | --max-hold)
+    --id | --ttl | --transition | --timeout | --every | --initial-delay | --cron | --zone | --drain | --max-hold | \
+      --hold-at-least | --slot | --once-per | --max-attempts | --start-within | --jitter | --backfill | \
+      --retry-pause | --history)
       return
       ;;
   esac
@@ -88,8 +106,15 @@ _simba() {
   local own=''
   case $command in
     '') own="$commands --version" ;;
-    run) own='--timeout --on-loss --max-hold --drain --' ;;
-    schedule) own='--every --rate --initial-delay --cron --zone --dry-run --drain --' ;;
+    run)
+      own='--timeout --on-loss --max-hold --drain --hold-at-least --slot --once-per --zone
+        --if-running --promise --max-attempts --keep-output --'
+      ;;
+    schedule)
+      own='pause resume trigger --every --initial-delay --cron --zone --dry-run --promise
+        --max-attempts --retry-pause --missed --start-within --while-busy --jitter --backfill
+        --history --keep-output --per-leader --rate --drain --'
+      ;;
     elect) own='--on-acquired --on-released --on-failure --drain --max-hold' ;;
     release) own='--force' ;;
   esac

@@ -4,56 +4,11 @@
 #include <chrono>
 
 #include "cli/output/printable.hpp"
+#include "cli/output/table.hpp"
 #include "cli/output/times.hpp"
 
 namespace simba::cli {
 namespace {
-
-/// Text in columns, as wide as they need to be.
-class Table {
- public:
-  struct Cell {
-    std::string text{};
-    Colour colour = Colour::plain;
-  };
-
-  explicit Table(std::vector<std::string> titles) : titles_{std::move(titles)} {}
-
-  /// One cell for each title.
-  void add(std::vector<Cell> row) { rows_.push_back(std::move(row)); }
-
-  /// All lines, without a new line after the last.
-  std::string text(const Palette& palette) const;
-
- private:
-  std::vector<std::string> titles_;
-  std::vector<std::vector<Cell>> rows_;
-};
-
-std::string Table::text(const Palette& palette) const {
-  std::vector<std::size_t> places;
-  for (std::size_t column = 0; column < titles_.size(); ++column) {
-    std::size_t widest = width(titles_[column]);
-    for (const auto& row : rows_) widest = std::max(widest, width(row.at(column).text));
-    places.push_back(widest);
-  }
-  const auto cell = [&](std::size_t column, const std::string& text, Colour colour) {
-    // The last column is not padded, so that no line ends with blanks.
-    const bool last = column + 1 == titles_.size();
-    return palette.paint(colour, last ? text : padded(text, places[column])) + (last ? "" : "  ");
-  };
-  std::string lines;
-  for (std::size_t column = 0; column < titles_.size(); ++column) {
-    lines += cell(column, titles_[column], Colour::bold);
-  }
-  for (const auto& row : rows_) {
-    lines += '\n';
-    for (std::size_t column = 0; column < titles_.size(); ++column) {
-      lines += cell(column, row.at(column).text, row.at(column).colour);
-    }
-  }
-  return lines;
-}
 
 bool knows_since(const engine::MutexEntry& entry) {
   return !entry.owner_id.empty() && entry.acquired_at > StoreTime{};

@@ -15,12 +15,15 @@ namespace {
 constexpr std::string_view words_of_cmd = "-- CMD [ARG...]";
 
 /// What comes after the name of a command.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 9> synopses{{
+constexpr std::array<std::pair<std::string_view, std::string_view>, 10> synopses{{
     {"run", "-m NAME [OPTIONS] -- CMD [ARG...]"},
-    {"schedule", "-m NAME --every TIME [OPTIONS] -- CMD [ARG...]"},
+    {"schedule",
+     "-m NAME --every TIME|--cron FIELDS [OPTIONS] -- CMD [ARG...]\n"
+     "       simba schedule pause|resume|trigger -m NAME [OPTIONS]"},
     {"elect", "-m NAME [OPTIONS]"},
     {"watch", "[-m NAME] [OPTIONS]"},
     {"status", "[-m NAME] [OPTIONS]"},
+    {"runs", "-m NAME [OPTIONS]"},
     {"release", "-m NAME --force [OPTIONS]"},
     {"init", "[OPTIONS]"},
     {"doctor", "[OPTIONS]"},
@@ -77,11 +80,12 @@ std::vector<std::string> option_names(const CLI::App& app) {
 }
 
 /// What other programs call our commands.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 8> other_names{{
+constexpr std::array<std::pair<std::string_view, std::string_view>, 9> other_names{{
     {"help", "--help"},
     {"version", "--version"},
     {"list", "status"},
     {"ls", "status"},
+    {"history", "runs"},
     {"lock", "run"},
     {"acquire", "run"},
     {"unlock", "release"},
@@ -121,7 +125,7 @@ std::string message_of_extra(const CLI::App& app, const CLI::App* command,
       synopsis.find("-m NAME") != std::string_view::npos) {
     return fmt::format("{}; did you mean -m {}?", unexpected, word);
   }
-  if (synopsis.ends_with(words_of_cmd)) {
+  if (synopsis.find(words_of_cmd) != std::string_view::npos) {
     return fmt::format("{}; put \"--\" before CMD: simba {} -m NAME -- {}", unexpected,
                        command->get_name(), word);
   }

@@ -39,7 +39,7 @@ struct CliSchedule : support::CliTest {
 };
 
 TEST_F(CliSchedule, RunsItsCommandUntilItIsToldToEnd) {
-  for (const Words& options : {Words{}, Words{"--rate"}}) {
+  for (const Words& options : {Words{}, Words{"--per-leader"}, Words{"--per-leader", "--rate"}}) {
     CliProgram program{schedule("echo $SIMBA_MUTEX $SIMBA_FENCING_TOKEN", options)};
     EXPECT_TRUE(has_run(program, 3));
     program.signal(SIGTERM);
@@ -95,18 +95,25 @@ TEST_F(CliSchedule, AnotherTakesOverWhenTheLeaderIsKilledAndItsCommandIsGone) {
 }
 
 TEST_F(CliSchedule, GoesOnWhenTheCommandFails) {
-  CliProgram program{schedule("echo run; exit 3")};
-  EXPECT_TRUE(has_run(program, 3));
-  EXPECT_TRUE(program.notes("simba: CMD exited with code 3\n"));
-  program.signal(SIGTERM);
-  EXPECT_EQ(program.wait(), 0);
+  for (const Words& options : {Words{}, Words{"--per-leader"}}) {
+    CliProgram program{schedule("echo run; exit 3", options)};
+    EXPECT_TRUE(has_run(program, 3));
+    EXPECT_TRUE(program.notes(options.empty() ? ": exited with code 3\n"
+                                              : "simba: CMD exited with code 3\n"))
+        << program.err();
+    program.signal(SIGTERM);
+    EXPECT_EQ(program.wait(), 0);
+  }
 }
 
 TEST_F(CliSchedule, GoesOnWhenTheCommandCannotBeRun) {
-  CliProgram program{line("schedule", {"--every", "10ms", "--", "/no/such/program"})};
-  EXPECT_TRUE(program.notes("No such file or directory\nsimba: cannot run"));
-  program.signal(SIGTERM);
-  EXPECT_EQ(program.wait(), 0);
+  for (Words options : {Words{}, Words{"--per-leader"}}) {
+    options.insert(options.end(), {"--every", "10ms", "--", "/no/such/program"});
+    CliProgram program{line("schedule", options)};
+    EXPECT_TRUE(program.notes("No such file or directory\nsimba: "));
+    program.signal(SIGTERM);
+    EXPECT_EQ(program.wait(), 0);
+  }
 }
 
 TEST_F(CliSchedule, LetsTheCommandTidyUpBeforeItEnds) {
@@ -270,7 +277,7 @@ TEST_F(CliScheduleAndAnotherUser, WhatCannotBeKilledKeepsTheMutexFromBeingGivenB
 
 TEST_F(CliScheduleAndAnotherUser, WhatAnEarlierRunHasLeftKeepsItTooWhileItIsThere) {
   for (const bool ends : {false, true}) {
-    CliProgram program{CliProgram::Any::program, "setpriv", limited("they &", {})};
+    CliProgram program{CliProgram::Any::program, "setpriv", limited("they &", {"--per-leader"})};
     theirs = program.number("theirs");
     ASSERT_TRUE(program.notes("CMD has processes that belong to another user"));
     if (ends) {
