@@ -41,7 +41,13 @@ std::string_view name_of(Rule rule) noexcept {
                              "taking-turns",
                              "wrong-lease",
                              "false-alarm",
-                             "held-too-long"};
+                             "held-too-long",
+                             "slot-twice",
+                             "slot-dropped",
+                             "slot-order",
+                             "slot-early",
+                             "slot-unowned",
+                             "slot-unrecorded"};
   return names.at(static_cast<std::size_t>(rule));
 }
 
@@ -254,6 +260,7 @@ void Checker::logged(const Host& host, std::string_view message) {
   if (says("clock_drift_ppm")) {  // all clocks keep to it
     fail(Rule::false_alarm, fmt::format("{} logs: {}", host.name(), message));
   }
+  if (says("the work of scheduler")) return;  // that of slots throws at times
   if (says("internal error") || says("threw") || says("refused") || says("failed")) {
     fail(Rule::internal_error, fmt::format("{} logs: {}", host.name(), message));
   }
@@ -381,6 +388,11 @@ void Checker::executed(const Call& call, const Host& caller, const Record& befor
   const bool freed =
       call.kind == Call::Kind::release && before.owner == call.contender && before != after;
   if (freed) released(call, caller);
+  // A grant that comes when it is not wanted any more is an ownership, too.
+  const Party* const by = find(caller, call.contender);
+  if (freed && by != nullptr && by->token != before.token) {
+    mutexes_[call.mutex].unowned_since = scene_.world.now();
+  }
   const LocalTime now = scene_.world.now();
   const bool renewed = call.kind == Call::Kind::guard && after.transition_at > before.transition_at;
   if (renewed && server_true(before.transition_at) + rounding < now) {
@@ -517,7 +529,9 @@ void Checker::released(const Call& call, const Host& caller) {
   scene_.trace.event(scene_.world.now(), "server", "hears that {} releases m{} (token {})",
                      call.contender, call.mutex, call.token);
   for (const Party* party : of_host_[caller.number()]) {
-    if (party->id != call.contender || !party->inside || caller.crashed()) continue;
+    if (party->id != call.contender || caller.crashed()) continue;
+    const bool owes = !party->inside && owes_a_word && owes_a_word(*party, call.token);
+    if (!party->inside && !owes) continue;
     const bool signalled = !party->lost.stop_possible() || party->lost.stop_requested();
     const bool overran = party->stop_began != never && drain_is_over(*party);
     // Where the server knows only an older grant, of which a release is under way, nothing can keep
@@ -533,10 +547,11 @@ void Checker::released(const Call& call, const Host& caller) {
       ++excused_count_;
       continue;
     }
-    fail(Rule::early_release,
+    fail(owes ? Rule::slot_unrecorded : Rule::early_release,
          fmt::format("the server hears that {} releases m{} before {}", words(*party), call.mutex,
-                     party->kind == Party::Kind::candidate ? "on_released has returned"
-                                                           : "its work has ended"));
+                     owes                                    ? "it hears how its work has ended"
+                     : party->kind == Party::Kind::candidate ? "on_released has returned"
+                                                             : "its work has ended"));
   }
 }
 

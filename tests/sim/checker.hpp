@@ -50,6 +50,13 @@ enum class Rule {
                         ///< store was asked for another ttl
   false_alarm,          ///< the server's clock is said to be too fast, though it is not
   held_too_long,        ///< a lock, beyond its max_hold
+  slot_twice,           ///< begun again though that was not promised, or not needed
+  slot_dropped,         ///< neither begun nor reported, or not begun again though that was promised
+  slot_order,           ///< numbers or times of slots do not grow, or an attempt has other ones
+  slot_early,           ///< begun before its time by the clock of the store
+  slot_unowned,         ///< begun without a valid lease
+  slot_unrecorded,      ///< begun before the store has heard of it, or the mutex was given back
+                        ///< before the store has heard how it ended
 };
 
 /// What messages take in peace, and threads to wake up, several times over.
@@ -154,6 +161,10 @@ class Checker {
   // ---- the server --------------------------------------------------------------------------
   void executed(const Call& call, const Host& caller, const Record& before, const Record& after);
   void forgot(LocalTime since, LocalTime until);
+  /// Its ownership was granted or renewed in a second that the server has forgotten.
+  bool rests_on_a_loss(const Party& party) const {
+    return excused(party) || forgotten(party.granted);
+  }
   /// The present record, and the true moment at which its lease ends.
   std::function<const Record&(std::size_t mutex)> record_of{};
   std::function<LocalTime(ServerTime)> server_true{};
@@ -161,6 +172,8 @@ class Checker {
   std::function<bool(std::size_t mutex, const std::string& contender, std::size_t client)> queues{};
   /// When the last message of that client was lost or late.
   std::function<LocalTime(std::size_t client)> calm_since{};
+  /// Whether it has ended a run under that token of which the store has not heard.
+  std::function<bool(const Party& party, FencingToken token)> owes_a_word{};
 
   // ---- users -------------------------------------------------------------------------------
   void started(Party& party);
@@ -175,6 +188,8 @@ class Checker {
   void callback_ends(Party& party, bool released);
   /// What it holds by its own clock is to run out, if it is being stopped.
   void withholds(Party& party, LocalTime lease_until);
+  /// One that tells of slots.
+  void hook_begins(Party& party);
   /// Says whether it may be done: its owner may have given up waiting, and be gone.
   bool work_begins(Party& party);
   void work_ends(Party& party);

@@ -105,6 +105,16 @@ void Checker::withholds(Party& party, LocalTime lease_until) {
   scene_.trace.event(scene_.world.now(), party.host->name(), "{} lets its lease run out", party.id);
 }
 
+void Checker::hook_begins(Party& party) {
+  if (party.stopped) {
+    fail(Rule::callback_after_stop, "on_slot of " + words(party) + " begins after stop()");
+  }
+  if (party.in_callback && !party.excused_turn) {
+    fail(Rule::callback_order, "on_slot of " + words(party) + " begins while its work runs");
+  }
+  party.in_callback = true;
+}
+
 bool Checker::work_begins(Party& party) {
   if (party.stopped) {
     fail(Rule::callback_after_stop, "work of " + words(party) + " begins after stop()");

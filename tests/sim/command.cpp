@@ -140,6 +140,7 @@ struct Total {
   std::uint64_t excused = 0;
   std::uint64_t overtaken = 0;
   std::uint64_t kept_out = 0;
+  SlotCounts slots{};
   FaultCounts faults{};
   double hours = 0;
   Outcome worst{};  // with the longest time without an owner as a part of its bound
@@ -152,6 +153,7 @@ struct Total {
     excused += outcome.excused;
     overtaken += outcome.overtaken;
     kept_out += outcome.kept_out;
+    slots += outcome.slots;
     for (std::size_t i = 0; i < fault_kinds; ++i) faults.at(i) += outcome.faults.at(i);
     hours += in_seconds(outcome.simulated) / 3'600;
     const auto part = [](const Outcome& o) {
@@ -179,6 +181,11 @@ struct Total {
         {"releases beyond the drain limit or the lease", std::to_string(excused)},
         {"owners that another of the same id has taken over", std::to_string(overtaken)},
         {"requests refused since another of the same id is alive", std::to_string(kept_out)},
+        {"slots: attempts begun", std::to_string(slots.begun)},
+        {"slots: of them repetitions", std::to_string(slots.repeated)},
+        {"slots: reported as missed or skipped", std::to_string(slots.passed_over)},
+        {"slots: runs reported as lost", std::to_string(slots.lost)},
+        {"slots: came in peace, and were begun or reported", std::to_string(slots.judged)},
     };
     for (std::size_t i = 0; i < fault_kinds; ++i) {
       all.emplace_back(fmt::format("fault: {}", name_of(static_cast<Fault>(i))),

@@ -1,6 +1,7 @@
 #include "sim/director.hpp"
 
 #include <algorithm>
+#include <array>
 #include <string>
 #include <utility>
 
@@ -45,6 +46,8 @@ Director::Director(Stage& stage)
     weather_.stray_releases = 300;
     weather_.late_most = 6s + 0ns;
   }
+  weather_.naps = upto(5, 10, 20);
+  weather_.longest_nap = nanoseconds{stage_.plan.lease()} * 3 / 2;
   Mood& mood = stage_.mood;
   mood.slow_callbacks = upto(60, 120, 250);
   mood.slow_most = chance(800) ? 2s : nanoseconds{stage_.plan.drain_limit} * 3 / 2;
@@ -52,6 +55,8 @@ Director::Director(Stage& stage)
   mood.pause_most = chance(500) ? 500ms : nanoseconds{stage_.plan.lease()} * 3 / 2;
   mood.stop_in_callback = upto(60, 100, 150);
   mood.withhold = upto(30, 60, 100);
+  mood.failures = static_cast<int>(world_.below(400));
+  mood.long_runs = static_cast<int>(world_.below(300));
   mood.work_most = chance(700) ? 500ms : 8s;
   mood.rest_most = wild ? 3s : rough ? 15s : 60s;
 }
@@ -138,6 +143,7 @@ void Director::make_trouble() {
 }
 
 void Director::toggle() {
+  if (stage_.slotted && chance(100)) return steer();
   Process& process = stage_.at(some_place());
   if (!process.observers.empty() && chance(50)) {
     Observer& observer = *process.observers.front();
@@ -193,10 +199,30 @@ void Director::disturb() {
   } else if (what < 80) {
     network_.cut(host.number(), world_.between(10ms, chance(500) ? 2s + 0ns : lease * 3 / 2));
   } else if (what < 90) {
-    network_.jump_wall_clock(world_.between(-3'600s, 3'600s));
+    step_wall_clock(host);
   } else {
     disturb_server();
   }
+}
+
+void Director::step_wall_clock(Host& host) {
+  const nanoseconds most = chance(800) ? 30s : 3'600s;
+  const nanoseconds by = world_.between(-most, most);
+  if (network_.wall_clock() == WallClock::of_hosts) return network_.jump_wall_clock(host, by);
+  network_.jump_wall_clock(by);
+}
+
+/// Whoever pauses a schedule resumes it, or somebody else does.
+void Director::steer() {
+  constexpr std::array all{Steering::pause, Steering::resume, Steering::trigger, Steering::trigger};
+  const Steering how = all.at(world_.below(all.size()));
+  const std::size_t mutex = stage_.mutexes - 1;
+  network_.count(Fault::steering);
+  stage_.at(some_place()).steer(mutex, how);
+  if (how != Steering::pause) return;
+  world_.at(world_.now() + world_.between(100ms, 60s), [this, mutex] {
+    if (!ending_) stage_.at(some_place()).steer(mutex, Steering::resume);
+  });
 }
 
 void Director::pause(Host& host) {
@@ -245,6 +271,7 @@ void Director::crash(std::size_t place) {
   Host& host = stage_.at(place).host();
   stage_.trace.fault(world_.now(), host.name(), "crashes");
   network_.count(Fault::crash);
+  stage_.slots.crashes();
   host.crash();
   checker_.crashed(host);
   network_.lose(host.number(),
@@ -291,6 +318,7 @@ void Director::make_peace() {
   while (world_.now() < began + lasts && !checker_.failed()) {
     go_on(500ms);
     checker_.check_owners();
+    stage_.slots.check();
     if (restless_) {
       toggle();
       toggle();
@@ -325,7 +353,13 @@ void Director::crash_an_owner() {
 /// Nobody does anything but contend.
 void Director::be_quiet() {
   stage_.mood.quiet = true;
-  go_on(2 * nanoseconds{stage_.plan.lease()} + checker_.stop_bound() + 15s);
+  if (stage_.slotted) stage_.at(some_place()).steer(stage_.mutexes - 1, Steering::resume);
+  const LocalTime until =
+      world_.now() + 2 * nanoseconds{stage_.plan.lease()} + checker_.stop_bound() + 15s;
+  while (world_.now() < until && !checker_.failed()) {
+    go_on(std::min<nanoseconds>(500ms, until - world_.now()));
+    stage_.slots.check();
+  }
   checker_.check_owners();
   check_views();
 }

@@ -36,6 +36,8 @@ class Director {
   void disturb();
   void make_forget();
   void disturb_server();
+  void step_wall_clock(Host& host);
+  void steer();
   void pause(Host& host);
   void crash(std::size_t place);
   User* some_owner();

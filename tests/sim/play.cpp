@@ -27,6 +27,7 @@ Outcome play(std::uint64_t seed, Threads& threads, bool trace) {
   outcome.excused = checker.excused();
   outcome.overtaken = checker.overtaken();
   outcome.kept_out = checker.kept_out();
+  outcome.slots = stage->slots.counts();
   outcome.faults = stage->network.counts;
   if (!stage->namesakes) {  // of those that have noticed each other none may be left to own
     outcome.worst_gap = checker.worst_gap();

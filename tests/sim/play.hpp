@@ -5,6 +5,7 @@
 #include <string>
 
 #include "sim/checker.hpp"
+#include "sim/slot_rules.hpp"
 #include "sim/world/network.hpp"
 #include "sim/world/threads.hpp"
 
@@ -22,6 +23,7 @@ struct Outcome {
   std::size_t excused = 0;    ///< releases while a callback ran beyond its limit
   std::size_t overtaken = 0;  ///< owners that another of the same id has taken over
   std::size_t kept_out = 0;   ///< requests of contenders whose id another that is alive has
+  SlotCounts slots{};
   FaultCounts faults{};
   nanoseconds worst_gap{};    ///< longest time without an owner in peace
   nanoseconds owner_bound{};  ///< and its bound

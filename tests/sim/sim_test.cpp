@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <fstream>
+#include <optional>
 #include <sstream>
 #include <string>
 #include <sys/wait.h>
@@ -100,6 +101,7 @@ TEST(Simulation, NoRuleIsBrokenInAHandfulOfSeeds) {
   std::size_t ownerships = 0;
   std::size_t overtaken = 0;
   std::size_t kept_out = 0;
+  SlotCounts slots{};
   for (std::uint64_t seed = 1; seed <= 60; ++seed) {
     const Outcome outcome = play(seed, threads, false);
     ASSERT_EQ(outcome.rule, Rule::none)
@@ -108,11 +110,17 @@ TEST(Simulation, NoRuleIsBrokenInAHandfulOfSeeds) {
     ownerships += outcome.ownerships;
     overtaken += outcome.overtaken;
     kept_out += outcome.kept_out;
+    slots += outcome.slots;
     for (std::size_t i = 0; i < fault_kinds; ++i) faults.at(i) += outcome.faults.at(i);
   }
   EXPECT_GT(ownerships, 600U);
   EXPECT_GT(overtaken, 20U) << "two of one id hardly ever meet";
   EXPECT_GT(kept_out, 20U) << "the same, where the store sees who is alive";
+  EXPECT_GT(slots.begun, 600U);
+  EXPECT_GT(slots.repeated, 60U);
+  EXPECT_GT(slots.passed_over, 60U);
+  EXPECT_GT(slots.lost, 20U);
+  EXPECT_GT(slots.judged, 100U);
   for (std::size_t i = 0; i < fault_kinds; ++i) {
     EXPECT_GT(faults.at(i), 0U) << name_of(static_cast<Fault>(i)) << " never happen";
   }
@@ -255,6 +263,51 @@ TEST_F(SimServer, AReleaseGrantsToTheFirstWhoWaitsAndListens) {
   EXPECT_GT(after.token, first.token);
   ASSERT_EQ(server_.pushes.size(), 1U);
   EXPECT_EQ(server_.pushes[0].kind, Push::Kind::granted);
+}
+
+TEST_F(SimServer, WritesATextForItsOwnerOverTheVersionThatIsThereAndNotBeforeItsTime) {
+  using Outcome = RecordAnswer::Outcome;
+  const SystemTime noon{12h};
+  const FencingToken token = acquire("a", 100s).token;
+  const auto write = [&](const char* text, std::uint64_t replaces, std::optional<RecordOwner> owner,
+                         SystemTime not_before, SystemTime now, ServerTime at = 101s) {
+    return server_.execute(
+        TextCall{
+            .kind = TextCall::Kind::write,
+            .write = {.text = text, .replaces = replaces, .owner = owner, .not_before = not_before},
+            .now = now},
+        at);
+  };
+  const RecordOwner a{"a", token};
+  EXPECT_EQ(write("1", 0, a, noon, noon - 1ms).outcome, Outcome::too_early);
+  EXPECT_EQ(write("1", 1, a, noon, noon - 1ms).outcome, Outcome::changed);
+  EXPECT_EQ(write("1", 1, RecordOwner{"b", token}, noon, noon).outcome, Outcome::not_owned);
+  EXPECT_EQ(write("1", 0, RecordOwner{"a", token + 1}, noon, noon).outcome, Outcome::not_owned);
+  EXPECT_EQ(write("1", 0, a, noon, noon, 116s).outcome, Outcome::not_owned) << "its lease is over";
+  EXPECT_EQ(server_.text(0).version, 0U);
+  const RecordAnswer written = write("1", 0, a, noon, noon);
+  EXPECT_EQ(written.outcome, Outcome::written);
+  EXPECT_EQ(written.record.text, "1");
+  EXPECT_EQ(written.record.version, 1U);
+  EXPECT_EQ(written.record.now, noon);
+  EXPECT_EQ(write("2", 0, std::nullopt, noon, noon).outcome, Outcome::changed);
+  EXPECT_EQ(write("2", 1, std::nullopt, noon, noon).outcome, Outcome::written) << "by anybody";
+}
+
+TEST_F(SimServer, KeepsTextsWhenItRestartsAndForgetsThoseOfTheLastSecond) {
+  const auto write = [&](const char* text, ServerTime at) {
+    TextCall call{.kind = TextCall::Kind::write};
+    call.write.text = text;
+    call.write.replaces = server_.text(0).version;
+    server_.execute(call, at);
+  };
+  write("old", 100s);
+  write("new", 120s);
+  server_.restart();
+  EXPECT_EQ(server_.text(0).text, "new");
+  server_.restart_without_memory(119s + 500ms);
+  EXPECT_EQ(server_.text(0).text, "old");
+  EXPECT_EQ(server_.text(0).version, 1U);
 }
 
 TEST_F(SimServer, ForgetsTheLastSecondButItsTokensStillGrow) {

@@ -1,7 +1,10 @@
 #include "sim/stage.hpp"
 
 #include <algorithm>
+#include <array>
 #include <utility>
+
+#include "simba/schedule/schedule_records.hpp"
 
 namespace simba::sim {
 
@@ -45,6 +48,36 @@ ContentionOptions options_of(World& world) {
   return options;
 }
 
+SlotOptions slot_options_of(World& world) {
+  SlotOptions options;
+  if (world.chance(500)) options.promise = SlotPromise::at_least_once;
+  options.max_attempts = 1 + static_cast<int>(world.below(6));
+  constexpr std::array<milliseconds, 4> pauses{0ms, 100ms, 1'000ms, 10'000ms};
+  options.retry_pause = pauses.at(world.below(pauses.size()));
+  options.missed =
+      std::array{MissedSlots::skip, MissedSlots::latest, MissedSlots::all}.at(world.below(3));
+  options.max_missed = 1 + static_cast<int>(world.below(20));
+  options.while_busy =
+      std::array{BusySlots::skip, BusySlots::queue_one, BusySlots::cancel_running}.at(
+          world.below(3));
+  if (world.chance(300)) options.start_within = milliseconds{100 + world.below(30'000)};
+  if (world.chance(300)) options.jitter = milliseconds{1 + world.below(2'000)};
+  if (world.chance(200)) options.backfill = milliseconds{1 + world.below(120'000)};
+  options.history = 1 + static_cast<int>(world.below(5));
+  return options;
+}
+
+ScheduleConfig shared_schedule_of(World& world) {
+  SlotOptions options = slot_options_of(world);
+  const std::size_t kind = world.below(10);
+  if (kind < 2) return ScheduleConfig::shared(Cron{"* * * * *"}, options);
+  if (kind < 3) return ScheduleConfig::shared(Cron{"*/2 * * * *"}, options);
+  const milliseconds first{world.chance(500) ? 0 : world.below(20'000)};
+  const milliseconds period{kind < 6 ? 500 + world.below(10'000) : 10'000 + world.below(50'000)};
+  options.jitter = std::min<std::chrono::nanoseconds>(options.jitter, period - 1ms);
+  return ScheduleConfig::shared_rate(first, period, options);
+}
+
 Offer offer_of(World& world) {
   const std::size_t kind = world.below(10);
   return kind < 6 ? Offer::grants : kind < 9 ? Offer::hints : Offer::nothing;
@@ -71,12 +104,13 @@ const char* words(Party::Kind kind) {
 
 // ---- Process -------------------------------------------------------------------------------
 
-Process::Process(std::unique_ptr<Host> host, Network& network, Checker& checker, const Mood& mood,
-                 std::vector<Resource>& resources, const ContentionOptions& options,
-                 nanoseconds patience)
+Process::Process(std::unique_ptr<Host> host, Network& network, Checker& checker, SlotRules& slots,
+                 const Mood& mood, std::vector<Resource>& resources,
+                 const ContentionOptions& options, nanoseconds patience)
     : host_{std::move(host)},
       network_{network},
       checker_{checker},
+      slots_{slots},
       mood_{mood},
       resources_{resources},
       store_{std::make_shared<SimStore>(*host_, network, checker, patience)},
@@ -86,7 +120,7 @@ Process::Process(std::unique_ptr<Host> host, Network& network, Checker& checker,
 }
 
 void Process::add(const Member& member) {
-  const Surroundings around{*host_, network_, checker_, mood_, resources_, *factory_};
+  const Surroundings around{*host_, network_, checker_, slots_, mood_, resources_, *factory_};
   Party& party = checker_.add(*host_, member.kind, member.mutex, member.id);
   switch (member.kind) {
     case Party::Kind::candidate:
@@ -99,14 +133,36 @@ void Process::add(const Member& member) {
       users.push_back(std::make_unique<ClientUser>(around, party));
       break;
     case Party::Kind::scheduler:
-      users.push_back(std::make_unique<WorkUser>(around, party, member.schedule));
+      if (member.schedule.strategy == ScheduleConfig::Strategy::slots) {
+        users.push_back(std::make_unique<SlotUser>(around, party, member.schedule));
+      } else {
+        users.push_back(std::make_unique<WorkUser>(around, party, member.schedule));
+      }
       break;
   }
 }
 
 void Process::observe(std::size_t mutex) {
-  const Surroundings around{*host_, network_, checker_, mood_, resources_, *factory_};
+  const Surroundings around{*host_, network_, checker_, slots_, mood_, resources_, *factory_};
   observers.push_back(std::make_unique<Observer>(around, mutex));
+}
+
+void Process::steer(std::size_t mutex, Steering how) {
+  if (host_->ending || host_->crashed()) return;
+  host_->spawn(0ns, [this, mutex, how] {
+    if (host_->ending) return;
+    constexpr std::array words{"pauses", "resumes", "asks for a run of"};
+    host_->scene().trace.event(host_->world().now(), host_->name(), "someone {} m{}",
+                               words.at(static_cast<std::size_t>(how)), mutex);
+    const ScheduleRecords records{factory_->records(), host_->runtime(), 3s};
+    try {
+      if (how == Steering::pause) records.pause(mutex_name(mutex));
+      if (how == Steering::resume) records.resume(mutex_name(mutex));
+      if (how == Steering::trigger) records.trigger(mutex_name(mutex));
+    } catch (const Error& error) {
+      host_->scene().trace.event(host_->world().now(), host_->name(), "in vain: {}", error.what());
+    }
+  });
 }
 
 void Process::end() {
@@ -153,12 +209,15 @@ Stage::Stage(std::uint64_t seed, Threads& threads, bool traced)
     : world{seed * 0x9e3779b97f4a7c15 + 1},
       trace{traced},
       scene{world, threads, trace},
-      mutexes{1 + world.below(3)},
+      namesakes{seed % 10 == 9},
+      slotted{!namesakes && world.chance(400)},
+      mutexes{1 + world.below(3) + (slotted ? 1 : 0)},
       options{options_of(world)},
       plan{options},
       checker{scene, mutexes, plan},
-      network{scene, checker, server_of(world, mutexes, seed), drift_of(world)},
-      namesakes{seed % 10 == 9},
+      network{scene, checker, server_of(world, mutexes, seed), drift_of(world),
+              world.chance(700) ? WallClock::of_server : WallClock::of_hosts},
+      slots{scene, checker, network},
       resources(mutexes) {
   trace_head();
   const bool crowded = world.chance(100);
@@ -173,7 +232,7 @@ Stage::Stage(std::uint64_t seed, Threads& threads, bool traced)
                                  : kind < 7 ? Party::Kind::locker
                                  : kind < 8 ? Party::Kind::client
                                             : Party::Kind::scheduler,
-                         .mutex = crowded ? 0 : world.below(mutexes),
+                         .mutex = crowded ? 0 : world.below(mutexes - (slotted ? 1 : 0)),
                          .id = fmt::format("{}{}", static_cast<char>('a' + place), i),
                          .schedule = world.chance(500) ? ScheduleConfig::rate(0ms, period)
                                                        : ScheduleConfig::delay(10ms, period)});
@@ -181,8 +240,9 @@ Stage::Stage(std::uint64_t seed, Threads& threads, bool traced)
     auto& observed = observed_.emplace_back();
     if (world.chance(500)) observed.push_back(world.below(mutexes));
     occupied_.push_back(0);
-    settle(place, true);
   }
+  if (slotted) share_slots();
+  for (std::size_t place = 0; place < count; ++place) settle(place, true);
   if (!namesakes) return;
   checker.expect_namesakes(network.server().sees_life());
   members_.push_back(members_.front());
@@ -193,13 +253,39 @@ Stage::Stage(std::uint64_t seed, Threads& threads, bool traced)
 
 Stage::~Stage() { world.clear(); }
 
+/// Most processes take part in the schedule. In some runs one of them has another one in mind.
+void Stage::share_slots() {
+  const std::size_t mutex = mutexes - 1;
+  const ScheduleConfig schedule = shared_schedule_of(world);
+  const bool agreed = !world.chance(100);
+  slots.expect(mutex, schedule, agreed);
+  for (std::size_t place = 0; place < members_.size(); ++place) {
+    if (place > 1 && world.chance(300)) continue;
+    ScheduleConfig own = schedule;
+    if (!agreed && place == 0) {
+      own = shared_schedule_of(world);
+      own.slots.promise = schedule.slots.promise;
+      own.slots.max_attempts = schedule.slots.max_attempts;
+    }
+    const std::string id = fmt::format("{}s", static_cast<char>('a' + place));
+    members_[place].push_back(
+        {.kind = Party::Kind::scheduler, .mutex = mutex, .id = id, .schedule = own});
+  }
+  trace.event(world.now(), "-", "m{} has the slots of {}{}{}", mutex, to_string(schedule),
+              agreed ? "" : "; one does not agree",
+              network.wall_clock() == WallClock::of_server ? "" : "; by the clocks of hosts");
+}
+
 Process& Stage::settle(std::size_t place, bool same_ids) {
   const std::size_t number = processes.size();
   const std::string name = fmt::format("p{}{}", static_cast<char>('a' + place), number);
   const nanoseconds patience = world.between(500ms, longest_patience);
   Process& process = *processes.emplace_back(
       std::make_unique<Process>(std::make_unique<Host>(scene, number, name, drift_of(world)),
-                                network, checker, mood, resources, options, patience));
+                                network, checker, slots, mood, resources, options, patience));
+  if (network.wall_clock() == WallClock::of_hosts) {
+    process.host().step_wall_clock(world.between(-500ms, 500ms));
+  }
   if (!same_ids) ++renamed_;
   for (Process::Member& member : members_[place]) {
     if (!same_ids) member.id = fmt::format("{}_{}", member.id.substr(0, 2), renamed_);

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "sim/checker.hpp"
+#include "sim/slot_rules.hpp"
 #include "sim/users/users.hpp"
 #include "sim/world/host.hpp"
 #include "sim/world/network.hpp"
@@ -17,6 +18,9 @@ namespace simba::sim {
 
 /// How long a client waits for an answer at most.
 inline constexpr nanoseconds longest_patience = std::chrono::seconds{5};
+
+/// What is done to a schedule from outside.
+enum class Steering { pause, resume, trigger };
 
 /// A process with its users.
 class Process {
@@ -29,14 +33,17 @@ class Process {
     ScheduleConfig schedule;
   };
 
-  Process(std::unique_ptr<Host> host, Network& network, Checker& checker, const Mood& mood,
-          std::vector<Resource>& resources, const ContentionOptions& options, nanoseconds patience);
+  Process(std::unique_ptr<Host> host, Network& network, Checker& checker, SlotRules& slots,
+          const Mood& mood, std::vector<Resource>& resources, const ContentionOptions& options,
+          nanoseconds patience);
   Process(const Process&) = delete;
   Process& operator=(const Process&) = delete;
 
   Host& host() const noexcept { return *host_; }
   void add(const Member& member);
   void observe(std::size_t mutex);
+  /// Someone in it pauses or resumes the schedule of a mutex, or asks for a run of it.
+  void steer(std::size_t mutex, Steering how);
 
   /// Ends all users, on simulated threads, and lets go of the library.
   void end();
@@ -52,6 +59,7 @@ class Process {
   const std::unique_ptr<Host> host_;
   Network& network_;
   Checker& checker_;
+  SlotRules& slots_;
   const Mood& mood_;
   std::vector<Resource>& resources_;
   std::shared_ptr<SimStore> store_;
@@ -78,17 +86,20 @@ class Stage {
   World world;
   Trace trace;
   const Scene scene;
+  const bool namesakes;  ///< the last process has the contender ids of the first one
+  const bool slotted;    ///< the last mutex has a schedule whose slots are shared
   const std::size_t mutexes;
   const ContentionOptions options;
   const ContentionPlan plan;
   Checker checker;
   Network network;
-  const bool namesakes;  ///< the last process has the contender ids of the first one
+  SlotRules slots;
   Mood mood{};
   std::vector<Resource> resources;
   std::vector<std::unique_ptr<Process>> processes;  ///< also those that have crashed
 
  private:
+  void share_slots();
   void trace_head();
   void trace_begin(const Process& process, std::size_t place);
 

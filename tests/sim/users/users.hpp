@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "sim/checker.hpp"
+#include "sim/slot_rules.hpp"
 #include "sim/world/host.hpp"
 #include "sim/world/network.hpp"
 #include "simba/client/client.hpp"
@@ -28,7 +29,9 @@ struct Mood {
   int pause_before_act = 0;
   nanoseconds pause_most{};
   int stop_in_callback = 0;
-  int withhold = 0;  ///< on_released lets the lease run out
+  int withhold = 0;    ///< on_released lets the lease run out
+  int failures = 100;  ///< of runs of slots
+  int long_runs = 50;  ///< the same: up to two periods
   nanoseconds work_most{std::chrono::milliseconds{500}};
   nanoseconds rest_most{std::chrono::seconds{10}};  ///< of lockers, between two locks
   bool quiet = false;                               ///< lockers ask for nothing
@@ -45,6 +48,7 @@ struct Surroundings {
   Host& host;
   Network& network;
   Checker& checker;
+  SlotRules& slots;
   const Mood& mood;
   std::vector<Resource>& resources;
   engine::LeaseServiceFactory& factory;
@@ -193,20 +197,46 @@ class ClientUser final : public User {
 };
 
 /// Has work done by the leader.
-class WorkUser final : public Service {
+class Scheduled : public Service {
+ public:
+  using Service::Service;
+  void start() final;
+  void stop(bool by_close) final;
+  bool running() const final { return scheduler_ && scheduler_->running(); }
+
+ protected:
+  std::shared_ptr<void> take() final { return std::move(scheduler_); }
+  void use(std::unique_ptr<Scheduler> scheduler);
+  /// In the work: stops it now and then, which takes effect when the work has returned.
+  void maybe_stop();
+
+ private:
+  std::unique_ptr<Scheduler> scheduler_;
+};
+
+class WorkUser final : public Scheduled {
  public:
   WorkUser(Surroundings around, Party& party, ScheduleConfig config);
-  void start() override;
-  void stop(bool by_close) override;
-  bool running() const override { return scheduler_ && scheduler_->running(); }
 
  private:
   void make() override;
-  std::shared_ptr<void> take() override { return std::move(scheduler_); }
   void work(const std::stop_token& stop);
 
   const ScheduleConfig config_;
-  std::unique_ptr<Scheduler> scheduler_;
+};
+
+/// Has the slots of a schedule done that all processes share.
+class SlotUser final : public Scheduled {
+ public:
+  SlotUser(Surroundings around, Party& party, ScheduleConfig config);
+
+ private:
+  void make() override;
+  void work(const Run& run);
+  WorkEnd toil(const std::stop_token& stop);
+  void told(const SlotEvent& event);
+
+  const ScheduleConfig config_;
 };
 
 /// Looks on.

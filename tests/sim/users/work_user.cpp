@@ -8,20 +8,14 @@ namespace simba::sim {
 
 using namespace std::chrono_literals;
 
-WorkUser::WorkUser(Surroundings around, Party& party, ScheduleConfig config)
-    : Service{around, party}, config_{config} {
-  make();
-}
+// ---- Scheduled -----------------------------------------------------------------------------
 
-void WorkUser::make() {
-  scheduler_ = std::make_unique<Scheduler>(
-      mutex_name(party_.mutex), around_.factory, config_,
-      [this](const std::stop_token& stop) { work(stop); },
-      SchedulerOptions{.contender_id = party_.id});
+void Scheduled::use(std::unique_ptr<Scheduler> scheduler) {
+  scheduler_ = std::move(scheduler);
   party_.service = &scheduler_->contend_service();
 }
 
-void WorkUser::start() {
+void Scheduled::start() {
   if (!scheduler_ || stoppers_ > 0 || scheduler_->running()) return;
   const bool stopped = party_.stopped;
   const LocalTime contends_since = party_.contends_since;
@@ -36,7 +30,7 @@ void WorkUser::start() {
   }
 }
 
-void WorkUser::stop(bool by_close) {
+void Scheduled::stop(bool by_close) {
   if (!scheduler_ || (!scheduler_->running() && !by_close)) return;
   const bool ours = scheduler_->running() && stoppers_ == 0;
   ++stoppers_;
@@ -48,6 +42,27 @@ void WorkUser::stop(bool by_close) {
   --stoppers_;
 }
 
+void Scheduled::maybe_stop() {
+  if (!world().chance(around_.mood.stop_in_callback) || !running() || stoppers_ > 0) return;
+  around_.network.count(Fault::stop_in_callback);
+  scheduler_->stop();
+  party_.contends_since = never;
+}
+
+// ---- WorkUser ------------------------------------------------------------------------------
+
+WorkUser::WorkUser(Surroundings around, Party& party, ScheduleConfig config)
+    : Scheduled{around, party}, config_{std::move(config)} {
+  make();
+}
+
+void WorkUser::make() {
+  use(std::make_unique<Scheduler>(
+      mutex_name(party_.mutex), around_.factory, config_,
+      [this](const std::stop_token& stop) { work(stop); },
+      SchedulerOptions{.contender_id = party_.id}));
+}
+
 void WorkUser::work(const std::stop_token& stop) {
   if (!around_.checker.work_begins(party_)) return;
   use_resource(party_.service->fencing_token());
@@ -57,11 +72,7 @@ void WorkUser::work(const std::stop_token& stop) {
   } else {
     around_.host.sleep(world().between(0ms, around_.mood.work_most), stop);
   }
-  if (world().chance(around_.mood.stop_in_callback) && running() && stoppers_ == 0) {
-    around_.network.count(Fault::stop_in_callback);
-    scheduler_->stop();  // takes effect when the work has returned
-    party_.contends_since = never;
-  }
+  maybe_stop();
   around_.checker.work_ends(party_);
 }
 

@@ -11,6 +11,21 @@ using namespace std::chrono_literals;
 
 namespace {
 
+/// The clocks of a process: that of its wall goes as the other one does, and can be set.
+class HostClock final : public Clock {
+ public:
+  HostClock(std::shared_ptr<const Clock> clock, std::shared_ptr<const nanoseconds> wall_offset)
+      : clock_{std::move(clock)}, wall_offset_{std::move(wall_offset)} {}
+  LocalTime now() const noexcept override { return clock_->now(); }
+  std::chrono::system_clock::time_point wall_now() const noexcept override {
+    return right_wall_time(clock_->now()) + *wall_offset_;
+  }
+
+ private:
+  const std::shared_ptr<const Clock> clock_;
+  const std::shared_ptr<const nanoseconds> wall_offset_;
+};
+
 /// The timers of a process, each followed by what follows everything of a host.
 class HostTimers final : public TimerService {
  public:
@@ -91,6 +106,11 @@ class HostWaiter final : public Waiter {
 
 }  // namespace
 
+std::chrono::sys_time<nanoseconds> right_wall_time(LocalTime at) {
+  using namespace std::chrono;
+  return sys_days{2026y / November / 19d} + at.time_since_epoch();
+}
+
 /// A thread that waits. Lives on the stack of that thread.
 struct Host::Parked {
   SimThread* thread = nullptr;
@@ -114,7 +134,8 @@ Host::Host(const Scene& scene, std::size_t number, std::string name, int drift_p
   runtime->workers = std::make_shared<HostExecutor>(*this, 2, 200us);
   runtime->signals = std::make_shared<HostExecutor>(*this, 1, 50us);
   runtime->waiter = std::make_shared<HostWaiter>(*this);
-  clock_ = runtime->clock;
+  clock_ = std::make_shared<HostClock>(runtime->clock, wall_offset_);
+  runtime->clock = clock_;
   runtime_ = std::move(runtime);
 }
 
@@ -122,6 +143,10 @@ std::weak_ptr<const Runtime> Host::give_up_runtime() {
   const std::weak_ptr<const Runtime> weak{runtime_};
   runtime_.reset();
   return weak;
+}
+
+SystemTime Host::wall_now() const {
+  return std::chrono::floor<std::chrono::milliseconds>(clock_->wall_now());
 }
 
 LocalTime Host::true_time(LocalTime local) const {

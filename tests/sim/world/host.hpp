@@ -12,6 +12,7 @@
 
 #include "sim/trace.hpp"
 #include "sim/world/threads.hpp"
+#include "simba/core/mutex_records.hpp"
 #include "simba/core/runtime.hpp"
 #include "unit/rules/world.hpp"
 
@@ -27,6 +28,9 @@ struct Scene {
   Threads& threads;
   Trace& trace;
 };
+
+/// What a wall clock shows that is right.
+std::chrono::sys_time<nanoseconds> right_wall_time(LocalTime at);
 
 /// A process: its clock, its threads, and what can happen to it. Everything of it that runs does so
 /// on a lane of its actor, and is followed by `after_event`.
@@ -49,6 +53,9 @@ class Host {
   std::weak_ptr<const Runtime> give_up_runtime();
 
   LocalTime local_now() const { return clock_->now(); }
+  SystemTime wall_now() const;
+  /// Somebody sets it.
+  void step_wall_clock(nanoseconds by) { *wall_offset_ += by; }
   /// The true moment at which the clock shows `local`, to a microsecond.
   LocalTime true_time(LocalTime local) const;
 
@@ -103,6 +110,7 @@ class Host {
   const LocalTime began_;
   const int drift_ppm_;
   const std::shared_ptr<Actor> actor_;
+  const std::shared_ptr<nanoseconds> wall_offset_ = std::make_shared<nanoseconds>(0);
   std::shared_ptr<const Clock> clock_;
   std::shared_ptr<const Runtime> runtime_;
   std::vector<Parked*> waiting_;  // those who wait for something to become true

@@ -13,15 +13,18 @@ std::string_view name_of(Fault fault) noexcept {
       "messages late",    "partitions",      "server restarts",      "losses of memory",
       "crashes",          "pauses",          "pauses before acting", "restarts with the same id",
       "wall clock jumps", "slow callbacks",  "stops in callbacks",   "stops by two threads",
-      "stops and starts", "waits cancelled", "coroutines destroyed", "clients ended while waiting"};
+      "stops and starts", "waits cancelled", "coroutines destroyed", "clients ended while waiting",
+      "schedules steered"};
   return names.at(static_cast<std::size_t>(fault));
 }
 
-Network::Network(const Scene& scene, Checker& checker, Server server, int drift_ppm)
+Network::Network(const Scene& scene, Checker& checker, Server server, int drift_ppm,
+                 WallClock wall_clock)
     : scene_{scene},
       checker_{checker},
       began_{scene.world.now()},
       drift_ppm_{drift_ppm},
+      wall_clock_{wall_clock},
       server_{std::move(server)} {
   checker_.record_of = [this](std::size_t mutex) -> const Record& { return server_.record(mutex); };
   checker_.queues = [this](std::size_t mutex, const std::string& contender, std::size_t client) {
@@ -39,6 +42,12 @@ ServerTime Network::server_time(LocalTime at) const {
 LocalTime Network::true_time(ServerTime at) const {
   const nanoseconds shown = at - 1'000s;
   return began_ + shown - shown / (1'000'000 + drift_ppm_) * drift_ppm_;
+}
+
+SystemTime Network::wall_now(std::size_t client) const {
+  if (wall_clock_ == WallClock::of_hosts) return links_[client].host->wall_now();
+  const auto shown = right_wall_time(LocalTime{server_now() - 1'000s + 24h}) + wall_offset_;
+  return std::chrono::floor<std::chrono::milliseconds>(shown);
 }
 
 void Network::connect(Host& host, Client& client) {
@@ -155,6 +164,39 @@ void Network::request(Call call, std::function<void(const Answer&)> deliver) {
   to_server(label, task);
 }
 
+// A write is carried out once. A copy that comes later finds another version, and its answer goes
+// to nobody; what was sent on a connection that is no more is not heeded.
+void Network::request(TextCall call, std::function<void(RecordAnswer)> deliver) {
+  const std::string contender = call.contender;
+  const Label label{call.client, "", name_of(call.kind), contender, call.mutex};
+  const std::uint64_t connection = links_[call.client].known;
+  call.now = wall_now(call.client);
+  to_server(label, [this, call = std::move(call), deliver = std::move(deliver), connection,
+                    answered = std::make_shared<bool>(false)]() mutable {
+    if (links_[call.client].connection != connection) return;
+    if (wall_clock_ == WallClock::of_server) call.now = wall_now(call.client);
+    const RecordAnswer answer = server_.execute(call, server_now());
+    if (after_text) after_text(call, answer);
+    if (std::exchange(*answered, true)) return;
+    to_client({call.client, "reply to ", name_of(call.kind), call.contender, call.mutex},
+              weather.lost + weather.lost_replies, Fault::lost_reply,
+              [this, client = call.client, deliver, answer] {
+                deliver(answer);
+                if (answer.outcome == RecordAnswer::Outcome::written) maybe_nap(client);
+              });
+  });
+}
+
+/// Before it does what it may do now.
+void Network::maybe_nap(std::size_t client) {
+  if (weather.naps == 0 || !scene_.world.chance(weather.naps)) return;
+  const nanoseconds span = scene_.world.between(1ms, weather.longest_nap);
+  count(Fault::pause);
+  scene_.trace.fault(scene_.world.now(), links_[client].host->name(),
+                     "is paused for {} ms when it has written", span / 1ms);
+  links_[client].host->pause(span);
+}
+
 /// Nobody waits for the answer.
 void Network::ask_again(const Call& call, bool late) {
   const Label label{call.client, "", name_of(call.kind), call.contender, call.mutex};
@@ -231,6 +273,7 @@ void Network::restart_server(nanoseconds span, bool lose_memory) {
   if (lose_memory) {
     server_.restart_without_memory(server_time(now - 1s));
     checker_.forgot(now - 1s, now);
+    if (after_loss) after_loss(now - 1s, now);
   } else {
     server_.restart();
   }
@@ -244,8 +287,8 @@ void Network::break_all() {
     ++link.connection;
     const LocalTime knows = down_until_ + scene_.world.between(0ms, 100ms);
     all_know_at_ = std::max(all_know_at_, knows);
-    link.host->run(Actor::Lane::loop, knows, [this, i] {
-      links_[i].known = links_[i].connection;
+    link.host->run(Actor::Lane::loop, knows, [this, i, connection = link.connection] {
+      links_[i].known = connection;  // it may have broken again
       if (links_[i].client != nullptr) links_[i].client->broken();
     });
   }
@@ -271,8 +314,16 @@ void Network::lose(std::size_t client, nanoseconds span) {
 
 void Network::jump_wall_clock(nanoseconds by) {
   count(Fault::wall_clock_jump);
-  scene_.trace.fault(scene_.world.now(), "server", "its wall clock jumps by {} s", by / 1s);
+  scene_.trace.fault(scene_.world.now(), "server", "its wall clock jumps by {} ms", by / 1ms);
+  if (before_jump) before_jump();
   wall_offset_ += by;
+}
+
+void Network::jump_wall_clock(Host& host, nanoseconds by) {
+  count(Fault::wall_clock_jump);
+  scene_.trace.fault(scene_.world.now(), host.name(), "its wall clock jumps by {} ms", by / 1ms);
+  if (before_jump) before_jump();
+  host.step_wall_clock(by);
 }
 
 void Network::calm() {

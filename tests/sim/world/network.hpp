@@ -24,6 +24,8 @@ struct Weather {
   int doubled = 0;
   int late = 0;            ///< takes up to `late_most`
   int stray_releases = 0;  ///< a second one comes late
+  int naps = 0;            ///< a process is paused when it has heard that a text is written
+  nanoseconds longest_nap{};
   nanoseconds usual_least{std::chrono::microseconds{100}};
   nanoseconds usual_most{std::chrono::milliseconds{2}};
   nanoseconds late_most{};
@@ -51,8 +53,9 @@ enum class Fault {
   wait_cancelled,
   wait_abandoned,
   client_ended,
+  steering,
 };
-inline constexpr std::size_t fault_kinds = 20;
+inline constexpr std::size_t fault_kinds = 21;
 std::string_view name_of(Fault fault) noexcept;
 using FaultCounts = std::array<std::uint64_t, fault_kinds>;
 
@@ -73,10 +76,13 @@ class Client {
   virtual void broken() = 0;
 };
 
+/// Whose wall clock counts for the texts beside the mutexes.
+enum class WallClock { of_server, of_hosts };
+
 /// The server, and the messages between it and the processes.
 class Network {
  public:
-  Network(const Scene& scene, Checker& checker, Server server, int drift_ppm);
+  Network(const Scene& scene, Checker& checker, Server server, int drift_ppm, WallClock wall_clock);
 
   /// Clients are numbered as their hosts.
   void connect(Host& host, Client& client);
@@ -84,6 +90,7 @@ class Network {
   void disconnect(std::size_t client);
 
   void request(Call call, std::function<void(const Answer&)> deliver);
+  void request(TextCall call, std::function<void(RecordAnswer)> deliver);
   void subscribe(std::size_t client, std::uint64_t watch, std::size_t mutex,
                  const std::string& contender, std::function<void()> done);
   void unsubscribe(std::size_t client, std::uint64_t watch, std::size_t mutex,
@@ -100,6 +107,8 @@ class Network {
   /// has asked last may come once more meanwhile, or later.
   void lose(std::size_t client, nanoseconds span);
   void jump_wall_clock(nanoseconds by);
+  /// That of a host.
+  void jump_wall_clock(Host& host, nanoseconds by);
   void calm();
   void count(Fault fault) { ++counts[static_cast<std::size_t>(fault)]; }
   FaultCounts counts{};
@@ -108,6 +117,14 @@ class Network {
   int drift_ppm() const noexcept { return drift_ppm_; }
   ServerTime server_now() const { return server_time(scene_.world.now()); }
   LocalTime true_time(ServerTime at) const;
+  WallClock wall_clock() const noexcept { return wall_clock_; }
+  /// The one that counts for what that client does with texts.
+  SystemTime wall_now(std::size_t client) const;
+  /// What has been done to a text, by whom, and when it was forgotten.
+  std::function<void(const TextCall& call, const RecordAnswer& answer)> after_text{};
+  std::function<void(LocalTime since, LocalTime until)> after_loss{};
+  /// A wall clock is going to be set.
+  std::function<void()> before_jump{};
   /// Until when a message of that client, or the server, was in trouble.
   LocalTime calm_since(std::size_t client) const;
   /// Until when late messages may come, also of those who are gone.
@@ -145,6 +162,7 @@ class Network {
   void to_client(const Label& label, int lost, Fault kind, const std::function<void()>& task);
   void ask_again(const Call& call, bool late);
   void execute(const Call& call, const std::function<void(const Answer&)>& deliver);
+  void maybe_nap(std::size_t client);
   void push_all();
   void break_all();
 
@@ -152,6 +170,7 @@ class Network {
   Checker& checker_;
   const LocalTime began_;
   const int drift_ppm_;
+  const WallClock wall_clock_;
   Server server_;
   std::vector<Link> links_;
   LocalTime late_until_ = LocalTime::min();

@@ -19,6 +19,10 @@ const char* name_of(Call::Kind kind) noexcept {
   return names.at(static_cast<std::size_t>(kind));
 }
 
+const char* name_of(TextCall::Kind kind) noexcept {
+  return kind == TextCall::Kind::read ? "read" : "write";
+}
+
 const char* name_of(Push::Kind kind) noexcept {
   constexpr std::array names{"changed", "renewed", "granted"};
   return names.at(static_cast<std::size_t>(kind));
@@ -98,13 +102,49 @@ void Server::release(Mutex& mutex, const Call& call, ServerTime now) {
 void Server::grant(Mutex& mutex, const Waiter& to, ServerTime now) {
   const auto of_clock =
       static_cast<FencingToken>(std::chrono::floor<std::chrono::microseconds>(now).count());
+  const bool again = mutex.record.owner == to.contender && mutex.record.instance == to.instance &&
+                     now < mutex.record.transition_at;
   mutex.record.token = std::max(mutex.record.token + 1, of_clock);
+  if (!again) mutex.record.first = mutex.record.token;
   mutex.record.owner = to.contender;
   mutex.record.instance = to.instance;
   mutex.record.client = to.client;
   mutex.record.acquired_at = now;
   mutex.record.ttl_at = now + to.ttl;
   mutex.record.transition_at = now + to.ttl + to.transition;
+}
+
+// ---- the texts beside the mutexes ----------------------------------------------------------
+
+RecordAnswer Server::execute(const TextCall& call, ServerTime now) {
+  Mutex& mutex = mutexes_[call.mutex];
+  const RecordAnswer::Outcome outcome = judge(mutex, call, now);
+  if (outcome == RecordAnswer::Outcome::written) {
+    mutex.texts.emplace_back(now, mutex.text);
+    mutex.text.text = call.write.text;
+    ++mutex.text.version;
+    while (mutex.texts.front().first < now - journal_span) mutex.texts.pop_front();
+  }
+  RecordAnswer answer{outcome, mutex.text};
+  answer.record.now = call.now;
+  return answer;
+}
+
+RecordAnswer::Outcome Server::judge(const Mutex& mutex, const TextCall& call,
+                                    ServerTime now) const {
+  using Outcome = RecordAnswer::Outcome;
+  if (call.kind == TextCall::Kind::read) return Outcome::found;
+  const RecordWrite& write = call.write;
+  if (write.owner) {
+    const bool gone = sees_life_ && gone_.contains(call.client);
+    const Record& record = mutex.record;
+    const bool owns = record.owner == write.owner->contender_id && now < record.transition_at;
+    const FencingToken token = write.owner->fencing_token;
+    if (gone || !owns || token < record.first || token > record.token) return Outcome::not_owned;
+  }
+  if (mutex.text.version != write.replaces) return Outcome::changed;
+  if (write.not_before && call.now < *write.not_before) return Outcome::too_early;
+  return Outcome::written;
 }
 
 // ---- those who wait ------------------------------------------------------------------------
@@ -220,6 +260,10 @@ void Server::restart_without_memory(ServerTime since) {
     while (!mutex.journal.empty() && mutex.journal.back().first > since) {
       mutex.record = mutex.journal.back().second;
       mutex.journal.pop_back();
+    }
+    while (!mutex.texts.empty() && mutex.texts.back().first > since) {
+      mutex.text = mutex.texts.back().second;
+      mutex.texts.pop_back();
     }
   }
 }

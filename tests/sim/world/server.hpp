@@ -4,11 +4,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "simba/core/mutex_records.hpp"
 #include "simba/core/time.hpp"
 
 namespace simba::sim {
@@ -23,6 +25,7 @@ struct Record {
   ServerTime ttl_at{};
   ServerTime transition_at{};  ///< from then on anyone may acquire it
   FencingToken token = 0;      ///< of the owner, or the last one
+  FencingToken first = 0;      ///< that of its first grant, if it was granted again while it owned
   std::uint64_t instance = 0;  ///< of the owner, or the last one
   std::size_t client = 0;      ///< the same
 
@@ -43,6 +46,20 @@ struct Call {
 
 /// "acquire"
 const char* name_of(Call::Kind kind) noexcept;
+
+/// A request for the text that the server keeps beside a mutex.
+struct TextCall {
+  enum class Kind { read, write };
+  Kind kind = Kind::read;
+  std::size_t client = 0;
+  std::size_t mutex = 0;
+  RecordWrite write{};
+  std::string contender{};  ///< of the condition; empty: there is none
+  SystemTime now{};         ///< on the wall clock that counts
+};
+
+/// "read"
+const char* name_of(TextCall::Kind kind) noexcept;
 
 /// A message that the server sends unasked.
 struct Push {
@@ -73,6 +90,9 @@ class Server {
   /// in `pushes` then.
   Record execute(const Call& call, ServerTime now);
 
+  /// The same with the text beside a mutex.
+  RecordAnswer execute(const TextCall& call, ServerTime now);
+
   void subscribe(std::size_t client, std::uint64_t watch, std::size_t mutex,
                  const std::string& contender);
   void unsubscribe(std::size_t client, std::uint64_t watch);
@@ -83,12 +103,13 @@ class Server {
   /// All connections are gone; what it knows of the mutexes stays.
   void restart();
 
-  /// The same, and it knows the mutexes as they were at `since`.
+  /// The same, and it knows the mutexes and their texts as they were at `since`.
   void restart_without_memory(ServerTime since);
 
   Offer offer() const noexcept { return offer_; }
   bool sees_life() const noexcept { return sees_life_; }
   const Record& record(std::size_t mutex) const { return mutexes_[mutex].record; }
+  const MutexRecord& text(std::size_t mutex) const { return mutexes_[mutex].text; }
   std::size_t waiters() const;
   bool waits(std::size_t mutex, const std::string& contender, std::size_t client) const;
   /// In words; empty: nobody watches.
@@ -108,6 +129,8 @@ class Server {
     Record record;
     std::deque<Waiter> waiters;
     std::deque<std::pair<ServerTime, Record>> journal;  // what was before, and until when
+    MutexRecord text;
+    std::deque<std::pair<ServerTime, MutexRecord>> texts;  // the same
   };
   struct Subscription {
     std::size_t client;
@@ -117,6 +140,7 @@ class Server {
   };
 
   void carry_out(Mutex& mutex, const Call& call, ServerTime now);
+  RecordAnswer::Outcome judge(const Mutex& mutex, const TextCall& call, ServerTime now) const;
   void acquire(Mutex& mutex, const Call& call, ServerTime now);
   void guard(Mutex& mutex, const Call& call, ServerTime now);
   void release(Mutex& mutex, const Call& call, ServerTime now);

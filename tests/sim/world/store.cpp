@@ -78,8 +78,7 @@ void SimStore::request(Call::Kind kind, const LeaseRequest& request, FencingToke
   }
   if (kind == Call::Kind::acquire) checker_.asks_to_acquire(host_, request.contender_id);
   if (kind == Call::Kind::release) checker_.asks_to_release(host_, request.contender_id, token);
-  // A client that knows that its connection is broken says so inside the call.
-  if (network_.unreachable(host_.number()) && world.chance(300)) {
+  if (refuses()) {
     handler(Error{ErrorKind::unavailable, "no connection"});
     return;
   }
@@ -100,7 +99,16 @@ void SimStore::request(Call::Kind kind, const LeaseRequest& request, FencingToke
                         .token = token,
                         .instance = request.instance},
                    [this, id](const Answer& answer) { answered(id, answer); });
-  deadlines_.emplace_back(world.now() + patience_, id);
+  expect_answer(id);
+}
+
+/// A client that knows that its connection is broken says so inside the call.
+bool SimStore::refuses() const {
+  return network_.unreachable(host_.number()) && host_.world().chance(300);
+}
+
+void SimStore::expect_answer(std::uint64_t id) {
+  deadlines_.emplace_back(host_.world().now() + patience_, id);
   if (!sweeping_) sweep();
 }
 
@@ -110,7 +118,7 @@ void SimStore::sweep() {
   sweeping_ = true;
   while (!deadlines_.empty()) {
     const auto [due, id] = deadlines_.front();
-    if (due > now && pending_.contains(id)) break;
+    if (due > now && (pending_.contains(id) || texts_.contains(id))) break;
     deadlines_.pop_front();
     failed(id, ErrorKind::timeout, "no answer in time");
   }
@@ -156,12 +164,52 @@ void SimStore::answered(std::uint64_t id, const Answer& answer) {
 }
 
 void SimStore::failed(std::uint64_t id, ErrorKind kind, const char* what) {
+  if (auto text = texts_.extract(id)) {
+    const auto keep = shared_from_this();
+    text.mapped()(Error{kind, what});
+    return;
+  }
   const auto found = pending_.find(id);
   if (found == pending_.end()) return;
   const auto keep = shared_from_this();
   const AnswerHandler handler = std::move(found->second.handler);
   pending_.erase(found);
   handler(Error{kind, what});
+}
+
+// ---- texts ---------------------------------------------------------------------------------
+
+void SimStore::Records::read(const std::string& mutex, RecordHandler handler) {
+  store_.request({.kind = TextCall::Kind::read, .mutex = number_of(mutex)}, std::move(handler));
+}
+
+void SimStore::Records::write(const RecordWrite& write, RecordHandler handler) {
+  store_.request({.kind = TextCall::Kind::write,
+                  .mutex = number_of(write.mutex),
+                  .write = write,
+                  .contender = write.owner ? write.owner->contender_id : ""},
+                 std::move(handler));
+}
+
+void SimStore::request(TextCall call, RecordHandler handler) {
+  call.client = host_.number();
+  if (refuses()) {
+    handler(Error{ErrorKind::unavailable, "no connection"});
+    return;
+  }
+  const std::uint64_t id = ++last_id_;
+  texts_.emplace(id, std::move(handler));
+  network_.request(std::move(call),
+                   [this, id](RecordAnswer answer) { answered(id, std::move(answer)); });
+  expect_answer(id);
+}
+
+void SimStore::answered(std::uint64_t id, RecordAnswer answer) {
+  auto text = texts_.extract(id);
+  if (!text) return;
+  const auto keep = shared_from_this();
+  if (network_.wall_clock() == WallClock::of_hosts) answer.record.now = host_.wall_now();
+  text.mapped()(std::move(answer));
 }
 
 LeaseRecord SimStore::to_record(const Answer& answer) const {
@@ -298,6 +346,7 @@ void SimStore::broken() {
   for (const std::uint64_t id : all) tell(id);
   all.clear();
   for (const auto& [id, pending] : pending_) all.push_back(id);
+  for (const auto& [id, handler] : texts_) all.push_back(id);
   for (const std::uint64_t id : all) {
     if (host_.world().chance(700)) failed(id, ErrorKind::in_doubt, "the connection broke");
   }

@@ -38,16 +38,28 @@ class SimStore final : public engine::LeaseStore,
   std::unique_ptr<engine::Watch> watch(const engine::LeaseRequest& request,
                                        engine::NoticeHandler handler) override;
 
+  MutexRecords* records() noexcept override { return &records_; }
+
   void noticed(std::uint64_t watch, Push::Kind kind, const Answer& answer) override;
   void broken() override;
 
   void unwatch(std::uint64_t watch);
 
   /// Requests without an answer.
-  std::size_t pending() const noexcept { return pending_.size(); }
+  std::size_t pending() const noexcept { return pending_.size() + texts_.size(); }
   std::size_t watches() const noexcept { return watches_.size(); }
 
  private:
+  /// The texts beside the mutexes.
+  class Records final : public MutexRecords {
+   public:
+    explicit Records(SimStore& store) : store_{store} {}
+    void read(const std::string& mutex, RecordHandler handler) override;
+    void write(const RecordWrite& write, RecordHandler handler) override;
+
+   private:
+    SimStore& store_;
+  };
   struct Pending {
     Call::Kind kind;
     std::string contender;
@@ -73,8 +85,12 @@ class SimStore final : public engine::LeaseStore,
 
   void request(Call::Kind kind, const engine::LeaseRequest& request, FencingToken token,
                engine::AnswerHandler handler);
+  void request(TextCall call, RecordHandler handler);
+  bool refuses() const;
+  void expect_answer(std::uint64_t id);
   void sweep();
   void answered(std::uint64_t id, const Answer& answer);
+  void answered(std::uint64_t id, RecordAnswer answer);
   void failed(std::uint64_t id, ErrorKind kind, const char* what);
   void tell(std::uint64_t watch);
   void settled(std::uint64_t watch, bool wanted);
@@ -86,7 +102,9 @@ class SimStore final : public engine::LeaseStore,
   Checker& checker_;
   const nanoseconds patience_;
   std::uint64_t last_id_ = 0;
+  Records records_{*this};
   std::map<std::uint64_t, Pending> pending_;
+  std::map<std::uint64_t, RecordHandler> texts_;
   std::deque<std::pair<LocalTime, std::uint64_t>> deadlines_;  // of all requests, in order
   bool sweeping_ = false;
   std::map<std::uint64_t, Subscription> watches_;
