@@ -50,7 +50,8 @@ int contender(const Words& words) {
   return run_contender({.files = {words.at(1)},
                         .which = {.lane = std::stoi(words.at(2)), .life = std::stoi(words.at(3))},
                         .seed = std::stoull(words.at(4)),
-                        .url = words.at(5)});
+                        .url = words.at(5),
+                        .store_clocks = words.at(6)});
 }
 
 /// Its own process, so that it ends when the one that started it does, however that happens.
@@ -161,7 +162,7 @@ int run(const CommandLine& line) {
 int main(int argc, char** argv) {
   const Words words{argv + 1, argv + argc};
   try {
-    if (words.size() == 6 && words[0] == "contender") {
+    if (words.size() == 7 && words[0] == "contender") {
       return contender(words);
     }
     if (!words.empty() && words[0] == "jvm-on-mysql") {

@@ -93,7 +93,7 @@ TEST(ChaosProgram, TakesTheResultsOfAnEarlierRunWhereItIsToldTo) {
   support::TemporaryFolder folder;
   fs::create_directory(folder.path() / "redis");
   std::ofstream{folder.path() / "redis" / "result"}
-      << "store redis\nseconds 77\nownerships 1\nupdates 1\nfaults 1\n";
+      << "store redis\nseconds 77\nownerships 1\nupdates 1\nslots 1\nfaults 1\n";
   const auto arguments = "--store redis --out " + folder.path().string();
   EXPECT_EQ(run(arguments).code, 2) << "it must not overwrite them";
   const auto outcome = run(arguments + " --resume");

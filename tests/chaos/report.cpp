@@ -38,16 +38,17 @@ std::string number_of_overlaps(const StoreResult& result) {
 std::vector<Row> store_rows(const std::vector<StoreResult>& results) {
   std::vector<Row> rows{{"store", "seconds", "seed", "processes", "ownerships", "faults",
                          "two owners", "tokens out of order", "callbacks wrong", "updates",
-                         "refused by token", "lost", "longest without owner during faults",
-                         "after them", "bound", "verdict"}};
+                         "refused by token", "lost", "slots wrong",
+                         "longest without owner during faults", "after them", "bound", "verdict"}};
   for (const auto& result : results) {
     rows.push_back({result.store, std::to_string(result.seconds), std::to_string(result.seed),
                     std::to_string(result.processes), std::to_string(result.ownerships),
                     std::to_string(result.faults), number_of_overlaps(result),
                     std::to_string(result.tokens), std::to_string(result.callbacks),
                     std::to_string(result.updates), std::to_string(result.refused),
-                    std::to_string(result.lost), in_seconds(result.longest_gap),
-                    in_seconds(result.longest), in_seconds(result.bound), verdict(result)});
+                    std::to_string(result.lost), std::to_string(result.slots_wrong),
+                    in_seconds(result.longest_gap), in_seconds(result.longest),
+                    in_seconds(result.bound), verdict(result)});
   }
   return rows;
 }
@@ -118,6 +119,15 @@ std::vector<std::string> remarks(const StoreResult& result) {
   if (!result.notes.empty()) {
     lines.push_back(result.notes);
   }
+  lines.push_back(fmt::format(
+      "Slots of two shared schedules: {} begun, in {} attempts, of which {} failed, {} were lost "
+      "with their process or its lease, and {} came with an old token; {} did not happen, because "
+      "nobody led, the store was broken or a run was not over. Not as promised: {}{}.",
+      result.slots, result.slot_attempts, result.slots_failed, result.slots_lost,
+      result.slots_refused, result.slots_missed, result.slots_wrong,
+      result.slots_excused == 0
+          ? ""
+          : fmt::format("; allowed after a failover, as documented: {}", result.slots_excused)));
   if (result.jvm > 0) {
     lines.push_back(fmt::format(
         "Beside {} contenders of the JVM library. The server granted them the mutex {} times, and "

@@ -33,6 +33,14 @@ constexpr std::array numbers{Number{"seconds", &StoreResult::seconds},
                              Number{"jvm-ownerships", &StoreResult::jvm_ownerships},
                              Number{"beliefs", &StoreResult::beliefs},
                              Number{"longest-belief", &StoreResult::longest_belief},
+                             Number{"slots", &StoreResult::slots},
+                             Number{"slot-attempts", &StoreResult::slot_attempts},
+                             Number{"slots-failed", &StoreResult::slots_failed},
+                             Number{"slots-lost", &StoreResult::slots_lost},
+                             Number{"slots-missed", &StoreResult::slots_missed},
+                             Number{"slots-refused", &StoreResult::slots_refused},
+                             Number{"slots-wrong", &StoreResult::slots_wrong},
+                             Number{"slots-excused", &StoreResult::slots_excused},
                              Number{"longest", &StoreResult::longest},
                              Number{"longest-gap", &StoreResult::longest_gap},
                              Number{"bound", &StoreResult::bound},
@@ -92,13 +100,13 @@ bool StoreResult::broken() const noexcept {
   const bool too_long = std::any_of(kinds.begin(), kinds.end(), [](const KindResult& kind) {
     return kind.during_bound > 0 && kind.during > kind.during_bound;
   });
-  const bool empty =
-      skipped.empty() && interrupted == 0 && (ownerships == 0 || updates == 0 || faults == 0);
+  const bool empty = skipped.empty() && interrupted == 0 &&
+                     (ownerships == 0 || updates == 0 || slots == 0 || faults == 0);
   return too_long || empty || unsafe() || longest > bound || !problems.empty();
 }
 
 bool StoreResult::unsafe() const noexcept {
-  return overlaps > excused || tokens > 0 || callbacks > 0 || lost > 0;
+  return overlaps > excused || tokens > 0 || callbacks > 0 || lost > 0 || slots_wrong > 0;
 }
 
 std::string to_text(const StoreResult& result) {

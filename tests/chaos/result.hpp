@@ -43,6 +43,14 @@ struct StoreResult {
   std::int64_t jvm_ownerships = 0;  ///< of theirs, beside those of ours
   std::int64_t beliefs = 0;         ///< see find_beliefs
   std::int64_t longest_belief = 0;  ///< milliseconds, rounded up
+  std::int64_t slots = 0;           ///< of shared schedules: begun
+  std::int64_t slot_attempts = 0;   ///< begun by workers
+  std::int64_t slots_failed = 0;    ///< attempts
+  std::int64_t slots_lost = 0;      ///< attempts that ended without a word
+  std::int64_t slots_missed = 0;    ///< that did not happen
+  std::int64_t slots_refused = 0;   ///< attempts, by their token
+  std::int64_t slots_wrong = 0;     ///< what was not as promised
+  std::int64_t slots_excused = 0;   ///< ends that a failover has lost, and two runs after it
   std::int64_t longest = 0;         ///< milliseconds without an owner after a fault
   std::int64_t longest_gap = 0;     ///< milliseconds without an owner, also while a fault lasted
   std::int64_t bound = 0;
@@ -56,7 +64,7 @@ struct StoreResult {
   std::vector<KindResult> kinds{};
 
   /// Whether a promise was broken, or none was put to the test: a round that ran to its end without
-  /// an ownership, an update or a fault shows nothing.
+  /// an ownership, an update, a slot or a fault shows nothing.
   bool broken() const noexcept;
 
   /// Whether one of safety was.

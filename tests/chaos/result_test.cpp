@@ -21,6 +21,7 @@ StoreResult clean() {
           .ownerships = 30,
           .faults = 4,
           .updates = 20,
+          .slots = 10,
           .longest = 900,
           .bound = 1'000,
           .bound_text = "lease",
@@ -56,7 +57,7 @@ TEST(ChaosResult, IsRefusedWhereItIsNone) {
 TEST(ChaosResult, IsBrokenByEachPromiseThatIs) {
   EXPECT_FALSE(clean().broken());
   for (const auto member : {&StoreResult::overlaps, &StoreResult::tokens, &StoreResult::callbacks,
-                            &StoreResult::lost}) {
+                            &StoreResult::lost, &StoreResult::slots_wrong}) {
     auto result = clean();
     result.*member = 1;
     EXPECT_TRUE(result.broken());
@@ -80,8 +81,8 @@ TEST(ChaosResult, IsBrokenByAFaultDuringWhichNobodyOwnsForTooLong) {
 }
 
 TEST(ChaosResult, IsBrokenWhereNothingWasPutToTheTest) {
-  for (const auto member :
-       {&StoreResult::ownerships, &StoreResult::updates, &StoreResult::faults}) {
+  for (const auto member : {&StoreResult::ownerships, &StoreResult::updates, &StoreResult::slots,
+                            &StoreResult::faults}) {
     auto result = clean();
     result.*member = 0;
     EXPECT_TRUE(result.broken());
@@ -136,6 +137,21 @@ TEST(ChaosReport, TellsWhatContendersOfTheJvmLibraryDid) {
   EXPECT_THAT(as_table({result}), HasSubstr("granted them the mutex 31 times"));
   EXPECT_THAT(as_table({result}),
               HasSubstr("the owner 3 times after another had been let in, for at most 1.90 s"));
+}
+
+TEST(ChaosReport, TellsWhatBecameOfSlots) {
+  auto result = clean();
+  result.slot_attempts = 14;
+  result.slots_lost = 3;
+  result.slots_missed = 2;
+  result.slots_excused = 1;
+  result = parse_result(to_text(result));
+  EXPECT_FALSE(result.broken());
+  const auto text = as_table({result});
+  EXPECT_THAT(text, HasSubstr("10 begun, in 14 attempts"));
+  EXPECT_THAT(text, HasSubstr("3 were lost"));
+  EXPECT_THAT(text, HasSubstr("2 did not happen"));
+  EXPECT_THAT(text, HasSubstr("Not as promised: 0; allowed after a failover, as documented: 1."));
 }
 
 TEST(ChaosReport, HasALineForEachStoreAndEachKindOfFault) {

@@ -5,17 +5,21 @@
 #include <map>
 #include <stdexcept>
 #include <string_view>
+#include <thread>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "chaos/checking/checker.hpp"
+#include "chaos/checking/slot_checker.hpp"
+#include "chaos/checking/slot_watch.hpp"
 #include "chaos/checking/timeline.hpp"
 #include "chaos/contenders/crew.hpp"
 #include "chaos/faults/driver.hpp"
 #include "chaos/faults/fault_environment.hpp"
 #include "chaos/raw_clock.hpp"
 #include "chaos/round_files.hpp"
+#include "support/patience.hpp"
 
 namespace simba::chaos {
 
@@ -36,8 +40,9 @@ struct Story {
   std::vector<FaultSpan> faults{};
   std::vector<Incarnation> incarnations{};
   std::vector<std::string> problems{};
-  int jvm = 0;                ///< contenders of the JVM library at a time
-  std::string without_jvm{};  ///< why there are none although they were asked for
+  int jvm = 0;                           ///< contenders of the JVM library at a time
+  std::vector<SlotWatch::Seen> slots{};  ///< what the store remembers of schedules
+  std::string without_jvm{};             ///< why there are none although they were asked for
 };
 
 /// Whether contenders of the JVM library can take part. Tells the story why not.
@@ -48,6 +53,31 @@ bool has_jvm(const Servers& servers, Story& story) {
     story.without_jvm = error.what();
     return false;
   }
+}
+
+/// A leader that could not read the record asks again after so long at most.
+constexpr std::chrono::seconds longest_look{10};
+
+/// After the last fault the next slot begins: when there is a leader, it has asked again, and the
+/// true time has come to where a clock had been set. Returns what is wrong.
+std::vector<std::string> await_slots(const Crew& crew, const Store& store,
+                                     const std::atomic<bool>& interrupted) {
+  using namespace std::chrono_literals;
+  const auto limit = store.bound + longest_look + lease_times().lease() * 2 + support::scaled(2s);
+  const auto begin = raw_now();
+  std::vector<std::string> wrong;
+  for (std::size_t i = 0; i < schedules.size(); ++i) {
+    bool begun = false;
+    while (!begun && raw_now() - begin < limit / 1ns && !interrupted.load()) {
+      std::this_thread::sleep_for(5ms);
+      begun = crew.begun_since(i, begin);
+    }
+    if (!begun && !interrupted.load()) {
+      wrong.push_back(fmt::format("{}: no slot has begun for {:.1f} s after the last fault",
+                                  schedules.at(i).name, seconds(raw_now() - begin)));
+    }
+  }
+  return wrong;
 }
 
 Story live(const Store& store, const RoundSettings& settings, const RoundFiles& files,
@@ -61,6 +91,7 @@ Story live(const Store& store, const RoundSettings& settings, const RoundFiles& 
   Crew crew{{.files = files,
              .libraries = fault_environment.path(),
              .url = servers->url(),
+             .clock_of_hosts = store.clock_of_hosts,
              .ports = servers->ports(),
              .size = settings.contenders,
              .seed = settings.seed,
@@ -68,6 +99,11 @@ Story live(const Store& store, const RoundSettings& settings, const RoundFiles& 
              .jvm_command = [&](const JvmContender& contender) {
                return servers->jvm_command(contender);
              }}};
+  std::vector<std::string> names;
+  for (const auto& schedule : schedules) {
+    names.emplace_back(schedule.name);
+  }
+  SlotWatch watch{servers->url(), names};
   story.begin = raw_now();
   Driver driver{{crew, *servers, fault_environment.clocks()},
                 store.faults,
@@ -76,6 +112,7 @@ Story live(const Store& store, const RoundSettings& settings, const RoundFiles& 
   if (driver.begin()) {
     try {
       driver.run(story.faults);
+      story.problems = await_slots(crew, store, interrupted);
     } catch (const std::exception& error) {
       story.problems.emplace_back(error.what());
     }
@@ -88,6 +125,11 @@ Story live(const Store& store, const RoundSettings& settings, const RoundFiles& 
   }
   story.problems = together(std::move(story.problems), crew.end());
   story.incarnations = crew.incarnations();
+  try {
+    story.slots = watch.finish();
+  } catch (const std::exception& error) {
+    story.problems.push_back(fmt::format("what became of slots cannot be read: {}", error.what()));
+  }
   return story;
 }
 
@@ -164,6 +206,57 @@ void add(StoreResult& result, const Evidence& evidence, const Excuses& excuses,
   }
   for (const auto& text : findings.complaints) {
     result.problems.push_back(fmt::format("{}: {}", evidence.mutex, text));
+  }
+}
+
+/// What a failover may have forgotten of slots, it has where there may be two owners.
+SlotExcuses slot_excuses_of(const Store& store, const std::vector<FaultSpan>& faults) {
+  const auto owners = excuses_of(store, faults);
+  SlotExcuses excuses{.forgotten = owners.periods, .longest = owners.longest, .steps = {}};
+  const auto lease = std::chrono::nanoseconds{lease_times().lease()}.count();
+  for (const auto& fault : faults) {
+    // Who has begun a run before may come to it as long as the lease lasts.
+    if (fault.steps_wall_clock && (fault.lane != -1) == store.clock_of_hosts) {
+      excuses.steps.push_back({fault.begin, fault.end + lease});
+    }
+  }
+  return excuses;
+}
+
+void add_slots(StoreResult& result, const Store& store, const RoundFiles& files,
+               const Story& story) {
+  const auto excuses = slot_excuses_of(store, story.faults);
+  for (std::size_t i = 0; i < story.slots.size(); ++i) {
+    const auto& schedule = schedules.at(i);
+    SlotEvidence evidence{.schedule = schedule.name,
+                          .config = schedule.config(),
+                          .entries = {},
+                          .history = story.slots[i].history,
+                          .last_slot = story.slots[i].last_slot};
+    try {
+      evidence.entries = read_slot_log(files.slots(i));
+    } catch (const std::exception& error) {
+      result.problems.emplace_back(error.what());
+      continue;
+    }
+    const auto findings = check_slots(evidence, excuses, story.begin);
+    result.slots += static_cast<std::int64_t>(findings.slots);
+    result.slot_attempts += static_cast<std::int64_t>(findings.attempts);
+    result.slots_failed += static_cast<std::int64_t>(findings.failed);
+    result.slots_lost += static_cast<std::int64_t>(findings.lost);
+    result.slots_missed += static_cast<std::int64_t>(findings.missed);
+    result.slots_refused += static_cast<std::int64_t>(findings.refused);
+    result.slots_wrong += static_cast<std::int64_t>(findings.wrong.size());
+    result.slots_excused += static_cast<std::int64_t>(findings.excused.size());
+    for (const auto& text : findings.wrong) {
+      result.details.push_back(fmt::format("{}: {}", schedule.name, text));
+    }
+    for (const auto& text : findings.excused) {
+      result.details.push_back(fmt::format("{}: excused: {}", schedule.name, text));
+    }
+    if (result.interrupted == 0 && findings.attempts == 0) {
+      result.problems.push_back(fmt::format("{}: no slot was begun", schedule.name));
+    }
   }
 }
 
@@ -278,6 +371,7 @@ StoreResult run_round(const Store& store, const RoundSettings& settings,
     evidence.push_back(read_evidence(files, story, mutex, result.problems));
     add(result, evidence.back(), excuses_of(store, story.faults), story.begin);
   }
+  add_slots(result, store, files, story);
   // They ask seldom: a short round may end before one has got the mutex.
   constexpr std::int64_t long_enough = 60;
   if (result.jvm > 0 && result.jvm_ownerships == 0 && result.seconds >= long_enough) {

@@ -9,14 +9,20 @@
 #include <memory>
 #include <mutex>
 #include <random>
+#include <stdexcept>
 #include <string_view>
 #include <sys/prctl.h>
 #include <thread>
 #include <unistd.h>
+#include <vector>
+
+#include <fmt/format.h>
 
 #include "chaos/checking/fenced_log.hpp"
 #include "chaos/checking/record.hpp"
 #include "chaos/checking/sampler.hpp"
+#include "chaos/checking/slot_log.hpp"
+#include "chaos/faults/clock_line.hpp"
 #include "chaos/raw_clock.hpp"
 #include "chaos/shared_page.hpp"
 #include "simba/config/make_factory.hpp"
@@ -111,6 +117,68 @@ void fight(const std::stop_token& stop, MutexContendService& service, FencedLog&
   }
 }
 
+/// The work of a shared schedule: takes a while, may fail, and writes down what it sees.
+///
+/// Threads: runs never overlap.
+class SlotWorker {
+ public:
+  SlotWorker(const SharedSchedule& schedule, const ContenderSettings& settings, std::size_t index,
+             Status::Slots& status)
+      : schedule_{schedule},
+        who_{settings.which.name()},
+        log_{settings.files.slots(index)},
+        clocks_{settings.store_clocks},
+        status_{status},
+        random_{settings.seed + index + 1} {}
+
+  void work(const Run& run) {
+    const auto& slot = run.slot().value();
+    SlotEntry entry{.slot = slot.time.time_since_epoch().count(),
+                    .number = slot.number,
+                    .attempt = slot.attempt,
+                    .token = run.fencing_token(),
+                    .who = who_};
+    write(entry, SlotEntry::Kind::begins, raw_now());
+    status_.begun_at.store(entry.at);
+    const auto length = random_() % 8 == 0 ? 1'600ms : between(random_, 0ms, 600ms);
+    const auto end = entry.at + length / 1ns;
+    for (auto now = raw_now(); now < end && !run.stop().stop_requested(); now = raw_now()) {
+      status_.running_at.store(now);
+      if (run.lease_left() > 0ns && now - entry.at >= between_lines) {
+        write(entry, SlotEntry::Kind::lasts, now);
+      }
+      std::this_thread::sleep_for(5ms);
+    }
+    const auto now = raw_now();
+    if (run.lease_left() > 0ns) {
+      write(entry, SlotEntry::Kind::lasts, now);
+    }
+    const bool well = !run.stop().stop_requested() && random_() % schedule_.failures != 0;
+    write(entry, well ? SlotEntry::Kind::ends : SlotEntry::Kind::fails, now);
+    if (!well) {
+      throw std::runtime_error{"chaos"};
+    }
+  }
+
+ private:
+  static constexpr std::int64_t between_lines = 20 * nanoseconds_per_millisecond;
+
+  void write(SlotEntry& entry, SlotEntry::Kind kind, std::int64_t at) const {
+    const auto wall = raw_clock(CLOCK_REALTIME);
+    entry.kind = kind;
+    entry.at = at;
+    entry.wall = (wall + clocks_->wall.read().at(wall)) / nanoseconds_per_millisecond;
+    log_.write(entry);
+  }
+
+  const SharedSchedule& schedule_;
+  const std::string who_;
+  const SlotLog log_;
+  const SharedPage<ClockSkew> clocks_;
+  Status::Slots& status_;
+  Random random_;
+};
+
 /// Waits for SIGTERM. SIGINT, which a terminal sends to all, is for the driver alone.
 void wait_for_the_end() {
   sigset_t signals;
@@ -147,11 +215,25 @@ void run(const ContenderSettings& settings, RecordWriter& lock_record) {
                       },
                       {.contender_id = name + "-work"}};
   leads.store(&scheduler.contend_service());
+
+  std::vector<std::unique_ptr<SlotWorker>> slot_workers;
+  std::vector<std::unique_ptr<Scheduler>> slot_schedulers;
+  for (std::size_t i = 0; i < schedules.size(); ++i) {
+    const auto& schedule = schedules.at(i);
+    auto& worker = *slot_workers.emplace_back(
+        std::make_unique<SlotWorker>(schedule, settings, i, status->slots[lane][i]));
+    slot_schedulers.push_back(std::make_unique<Scheduler>(
+        schedule.name, *factory, schedule.config(), [&worker](const Run& run) { worker.work(run); },
+        SchedulerOptions{.contender_id = fmt::format("{}-slots{}", name, i)}));
+  }
   {
     const Sampler lock_sampler{*service, lock_record, status->sights[lane][0].owned_at};
     const Sampler work_sampler{scheduler.contend_service(), work_record,
                                status->sights[lane][1].owned_at};
     scheduler.start();
+    for (const auto& one : slot_schedulers) {
+      one->start();
+    }
     std::jthread fighter{[&](const std::stop_token& stop) {
       try {
         fight(stop, *service, lock_resource, lock_record, Random{settings.seed});
@@ -163,6 +245,9 @@ void run(const ContenderSettings& settings, RecordWriter& lock_record) {
     fighter.request_stop();
     fighter.join();
     scheduler.stop();
+    for (const auto& one : slot_schedulers) {
+      one->stop();
+    }
   }
 }
 

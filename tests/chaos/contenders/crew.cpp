@@ -73,6 +73,26 @@ bool Crew::owned_since(std::size_t mutex, std::int64_t moment) const {
   return false;
 }
 
+std::optional<int> Crew::runner(std::size_t schedule) const {
+  const auto now = raw_now();
+  for (int lane = 0; lane < settings_.size; ++lane) {
+    const auto& slots = status_->slots[static_cast<std::size_t>(lane)][schedule];
+    if (slots.running_at.load() > now - fresh) {
+      return lane;
+    }
+  }
+  return std::nullopt;
+}
+
+bool Crew::begun_since(std::size_t schedule, std::int64_t moment) const {
+  for (int lane = 0; lane < settings_.size; ++lane) {
+    if (status_->slots[static_cast<std::size_t>(lane)][schedule].begun_at.load() > moment) {
+      return true;
+    }
+  }
+  return false;
+}
+
 std::string kill_running(support::ChildProcess& process, const std::string& name) {
   const bool ran = process.running();
   process.kill();
@@ -104,15 +124,17 @@ void Crew::start(int lane) {
 
 std::unique_ptr<support::ChildProcess> Crew::launch(const Incarnation& which) const {
   const auto& files = settings_.files;
+  const auto own_clocks = files.clocks(Incarnation{which.lane, 0}.name());
+  const auto store_clocks = settings_.clock_of_hosts ? own_clocks : settings_.libraries / "clocks";
   return std::make_unique<support::ChildProcess>(
       std::vector<std::string>{support::own_program().string(), "contender", files.folder.string(),
                                std::to_string(which.lane), std::to_string(which.life),
                                std::to_string(settings_.seed * 1'000 + incarnations_.size()),
-                               settings_.url},
+                               settings_.url, store_clocks.string()},
       support::ChildProcess::Variables{
           {"LD_PRELOAD", fmt::format("{0}/libsimba-clock-skew.so:{0}/libsimba-detour.so",
                                      settings_.libraries.string())},
-          {"SIMBA_CLOCK_SKEW", files.clocks(Incarnation{which.lane, 0}.name()).string()},
+          {"SIMBA_CLOCK_SKEW", own_clocks.string()},
           {"SIMBA_DETOURS", files.detours(which.lane).string()},
           {"ASAN_OPTIONS", sanitizer_options()}},
       support::ChildProcess::EndSignals::blocked);

@@ -29,6 +29,7 @@ class Crew {
     RoundFiles files;
     std::filesystem::path libraries;     ///< the folder of libsimba-clock-skew.so and its like
     std::string url;                     ///< with the servers' own ports
+    bool clock_of_hosts = false;         ///< as Store::clock_of_hosts
     std::vector<std::uint16_t> ports{};  ///< of the servers, which each reaches by a proxy
     int size = 5;
     std::uint64_t seed = 1;
@@ -47,6 +48,12 @@ class Crew {
 
   /// The lane that was seen to own the mutex in the last moments; empty: none.
   std::optional<int> owner(std::size_t mutex) const;
+
+  /// The lane that was seen in a run of the schedule in the last moments; empty: none.
+  std::optional<int> runner(std::size_t schedule) const;
+
+  /// Whether a run of the schedule has begun after `moment`.
+  bool begun_since(std::size_t schedule, std::int64_t moment) const;
 
   /// Whether somebody was seen to own the mutex after `moment`.
   bool owned_since(std::size_t mutex, std::int64_t moment) const;

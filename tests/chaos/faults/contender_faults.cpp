@@ -1,6 +1,7 @@
 #include "chaos/faults/contender_faults.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include <fmt/format.h>
@@ -8,6 +9,7 @@
 #include "chaos/contenders/crew.hpp"
 #include "chaos/faults/clock_line.hpp"
 #include "chaos/raw_clock.hpp"
+#include "chaos/round_files.hpp"
 #include "support/patience.hpp"
 
 namespace simba::chaos {
@@ -17,10 +19,12 @@ namespace {
 using namespace std::chrono_literals;
 using support::FaultProxy;
 
-/// Mostly the owner of one of the mutexes.
+/// Mostly the owner of one of the mutexes, or who runs a slot.
 int choose(const Crew& crew, ChaosRandom& random) {
   if (random() % 4 != 0) {
-    if (const auto owner = crew.owner(random() % 3 == 0 ? 1 : 0)) {
+    const auto which = random() % 6;
+    const auto owner = which < 4 ? crew.owner(which == 3 ? 1 : 0) : crew.runner(which - 4);
+    if (owner) {
       return *owner;
     }
   }
@@ -60,6 +64,24 @@ void add_process_faults(std::vector<FaultKind>& kinds, std::chrono::milliseconds
                        [](const Scene& scene, ChaosRandom& random) {
                          auto& crew = scene.crew;
                          const int lane = choose(crew, random);
+                         crew.kill(lane);
+                         return on(crew, lane, [&crew, lane] { crew.start(lane); });
+                       },
+                   .basic = true,
+                   .count_from = CountFrom::begin});
+  kinds.push_back({.name = "contender killed while it runs a slot",
+                   .shortest = 0ms,
+                   .longest = lease / 2,
+                   .begin =
+                       [](const Scene& scene, ChaosRandom& random) {
+                         auto& crew = scene.crew;
+                         const auto schedule = random() % schedules.size();
+                         std::optional<int> runner;
+                         support::within(2s, [&] {
+                           runner = crew.runner(schedule);
+                           return runner.has_value();
+                         });
+                         const int lane = runner.value_or(0);
                          crew.kill(lane);
                          return on(crew, lane, [&crew, lane] { crew.start(lane); });
                        },
@@ -185,20 +207,25 @@ std::vector<FaultKind> contender_faults(const ContenderFaultOptions& options) {
   if (options.group) {
     kinds.push_back(cut_off_from_one_server(lease));
   }
-  kinds.push_back({.name = "contender's wall clock set",
-                   .shortest = lease / 2,
-                   .longest = lease,
-                   .begin = [](const Scene& scene, ChaosRandom& random) {
-                     auto& crew = scene.crew;
-                     const int lane = choose(crew, random);
-                     const auto hours = static_cast<std::int64_t>(1 + random() % 48);
-                     const auto jump = (random() % 2 == 0 ? hours : -hours) * (1h / 1ns);
-                     step_wall(crew.clocks(lane), jump);
-                     return Running{
-                         .lane = lane,
-                         .what = fmt::format("{}, {:+d} h", crew.name(lane), jump / (1h / 1ns)),
-                         .end = [&crew, lane, jump] { step_wall(crew.clocks(lane), -jump); }};
-                   }});
+  kinds.push_back(
+      {.name = "contender's wall clock set",
+       .shortest = lease / 2,
+       .longest = lease,
+       .begin =
+           [most_forward = std::chrono::nanoseconds{options.most_forward}](const Scene& scene,
+                                                                           ChaosRandom& random) {
+             auto& crew = scene.crew;
+             const int lane = choose(crew, random);
+             const auto hours = static_cast<std::int64_t>(1 + random() % 48);
+             const auto jump = random() % 2 == 0 ? std::min(hours * (1h / 1ns), most_forward / 1ns)
+                                                 : -hours * (1h / 1ns);
+             step_wall(crew.clocks(lane), jump);
+             return Running{.lane = lane,
+                            .what = fmt::format("{}, {:+.3f} h", crew.name(lane),
+                                                static_cast<double>(jump) / (1h / 1.0ns)),
+                            .end = [&crew, lane, jump] { step_wall(crew.clocks(lane), -jump); }};
+           },
+       .steps_wall_clock = true});
   if (options.drift_ppm != 0) {
     kinds.push_back(
         {.name = "contender's clock fast or slow",

@@ -12,6 +12,9 @@ struct ContenderFaultOptions {
   bool network = true;  ///< whether there is one between them and the store
   bool group = false;   ///< whether there are several servers
   int drift_ppm = 0;    ///< a clock may run this much too fast or too slow; 0: not at all
+  /// How far a wall clock is set forward at most. Slots that follow it happen that much too early,
+  /// and then none for as long.
+  std::chrono::milliseconds most_forward = std::chrono::hours{48};
 };
 
 /// Kills, pauses, broken ways to the servers and clocks that are off, of contenders.

@@ -101,6 +101,7 @@ FaultSpan Driver::finish(Active active) const {
           .fails_over = place_of_role(*active.kind) != active.before,
           .holds_up_all = active.running.holds_up_all,
           .leaves_no_owner = active.kind->leaves_no_owner,
+          .steps_wall_clock = active.kind->steps_wall_clock,
           .counts_from = active.kind->count_from == CountFrom::begin ? active.in_force : end,
           .bound = settings_.bound};
 }

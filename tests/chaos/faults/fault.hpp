@@ -45,6 +45,7 @@ struct FaultKind {
   bool leaves_no_owner = false;  ///< at least for a moment
   bool basic = false;            ///< each round does it, before those that are not
   CountFrom count_from = CountFrom::end;
+  bool steps_wall_clock = false;  ///< as it begins and as it ends
 };
 
 /// A fault that is over. Moments are nanoseconds of CLOCK_MONOTONIC.
@@ -57,6 +58,7 @@ struct FaultSpan {
   bool fails_over = false;            ///< another server has taken over
   bool holds_up_all = false;          ///< as Running::holds_up_all
   bool leaves_no_owner = false;       ///< as FaultKind::leaves_no_owner
+  bool steps_wall_clock = false;      ///< as FaultKind::steps_wall_clock
   bool alone = true;                  ///< no other fault was in force meanwhile
   std::int64_t counts_from = 0;       ///< the time without an owner after it
   std::chrono::milliseconds bound{};  ///< of that time

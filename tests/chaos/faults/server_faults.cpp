@@ -117,37 +117,43 @@ FaultKind server_wall_clock_set_back(std::chrono::milliseconds lease) {
   return {.name = "server's wall clock set back",
           .shortest = lease + longest_step,
           .longest = lease + longest_step,
-          .begin = [longest_step](const Scene& scene, ChaosRandom& random) {
-            const auto back = std::chrono::milliseconds{
-                50 + random() % static_cast<std::uint64_t>(longest_step.count() - 50)};
-            step_wall(scene.server_clocks, -(back / 1ns));
-            return Running{.lane = -1, .what = fmt::format("{} ms", back.count())};
-          }};
+          .begin =
+              [longest_step](const Scene& scene, ChaosRandom& random) {
+                const auto back = std::chrono::milliseconds{
+                    50 + random() % static_cast<std::uint64_t>(longest_step.count() - 50)};
+                step_wall(scene.server_clocks, -(back / 1ns));
+                return Running{.lane = -1, .what = fmt::format("{} ms", back.count())};
+              },
+          .steps_wall_clock = true};
 }
 
 FaultKind server_wall_clock_set_forward(std::chrono::milliseconds lease) {
   return {.name = "server's wall clock set forward",
           .shortest = lease,
           .longest = lease,
-          .begin = [lease](const Scene& scene, ChaosRandom& /*random*/) {
-            step_wall(scene.server_clocks, lease / 1ns);
-            return Running{.lane = -1, .what = fmt::format("{} ms", lease.count())};
-          }};
+          .begin =
+              [lease](const Scene& scene, ChaosRandom& /*random*/) {
+                step_wall(scene.server_clocks, lease / 1ns);
+                return Running{.lane = -1, .what = fmt::format("{} ms", lease.count())};
+              },
+          .steps_wall_clock = true};
 }
 
 FaultKind server_wall_clock_set(std::chrono::milliseconds lease) {
   return {.name = "server's wall clock set",
           .shortest = lease / 2,
           .longest = lease,
-          .begin = [](const Scene& scene, ChaosRandom& random) {
-            const auto hours = static_cast<std::int64_t>(1 + random() % 48);
-            const auto jump = (random() % 2 == 0 ? hours : -hours) * (1h / 1ns);
-            step_wall(scene.server_clocks, jump);
-            return Running{
-                .lane = -1,
-                .what = fmt::format("{:+d} h", jump / (1h / 1ns)),
-                .end = [&clocks = scene.server_clocks, jump] { step_wall(clocks, -jump); }};
-          }};
+          .begin =
+              [](const Scene& scene, ChaosRandom& random) {
+                const auto hours = static_cast<std::int64_t>(1 + random() % 48);
+                const auto jump = (random() % 2 == 0 ? hours : -hours) * (1h / 1ns);
+                step_wall(scene.server_clocks, jump);
+                return Running{
+                    .lane = -1,
+                    .what = fmt::format("{:+d} h", jump / (1h / 1ns)),
+                    .end = [&clocks = scene.server_clocks, jump] { step_wall(clocks, -jump); }};
+              },
+          .steps_wall_clock = true};
 }
 
 FaultKind servers_act(std::string name) {

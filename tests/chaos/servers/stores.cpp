@@ -31,6 +31,13 @@ std::vector<FaultKind> group_faults(const LeaseTimes& times) {
   return contender_faults({.lease = times.lease(), .group = true, .drift_ppm = half_drift(times)});
 }
 
+/// Where slots follow the clocks of contenders: past a lease, and little enough to wait for slots
+/// again.
+std::chrono::milliseconds most_forward(const LeaseTimes& times) { return times.lease() * 2; }
+constexpr const char* clock_of_hosts_note =
+    "Slots follow the contenders' own clocks, so those are set forward by two leases only: after "
+    "that no slot begins until the true time has come there.";
+
 /// After a crash a mutex is free when the lease is over, and then one request must succeed.
 std::chrono::milliseconds take_over(const LeaseTimes& times) {
   const ContentionPlan plan{{.ttl = times.ttl,
@@ -60,14 +67,17 @@ Store with_clock_of_server(const LeaseTimes& times, std::string name,
 Store sqlite(const LeaseTimes& times) {
   return {.name = "sqlite",
           .open = open_sqlite,
-          .faults = contender_faults({.lease = times.lease(), .network = false}),
+          .faults = contender_faults(
+              {.lease = times.lease(), .network = false, .most_forward = most_forward(times)}),
           .bound = take_over(times) + support::scaled(machine),
           .bound_text = fmt::format("lease, drift, jitter, request timeout; {}", machine_text),
           .one_bound = take_over(times) + support::scaled(machine),
-          .notes =
+          .clock_of_hosts = true,
+          .notes = fmt::format(
               "No server and no network. All processes have one clock, the machine's, so none "
               "runs fast or slow. A process that is paused while it writes keeps the file locked: "
-              "there is no bound until it resumes."};
+              "there is no bound until it resumes. {}",
+              clock_of_hosts_note)};
 }
 
 Store sql(const LeaseTimes& times, std::string name,
@@ -106,7 +116,8 @@ void allow_two_owners_at_fail_overs(Store& store, const LeaseTimes& times,
   store.two_owners_within = times.lease() + support::scaled(fail_over);
   store.two_owners_for = times.lease();
   for (auto& kind : store.faults) {
-    if (kind.name.starts_with("master ")) {
+    // Sentinels may blame a slow machine on the master even if others are hit.
+    if (kind.on_servers) {
       kind.may_move = role;
     }
   }
@@ -173,7 +184,12 @@ Store redis_cluster_replicas(const LeaseTimes& times) {
 }
 
 Store zookeeper(const LeaseTimes& times) {
-  Store store{.name = "zookeeper", .open = open_zookeeper, .faults = network_faults(times)};
+  Store store{.name = "zookeeper",
+              .open = open_zookeeper,
+              .faults = contender_faults({.lease = times.lease(),
+                                          .drift_ppm = half_drift(times),
+                                          .most_forward = most_forward(times)}),
+              .clock_of_hosts = true};
   append(store.faults, main_server_faults("server", "server", times.lease(), times.lease() * 2));
   store.faults.push_back(server_steady_clock_slewed(times.lease(), half_drift(times)));
   store.faults.push_back(server_wall_clock_set(times.lease()));
@@ -183,7 +199,9 @@ Store zookeeper(const LeaseTimes& times) {
       "session and one tick, and one more session because a server that starts gives each session "
       "its full time; 1 s to connect; {}",
       machine_text);
-  store.notes = "ZooKeeper does not use the wall clock, so that is set hours forward and back.";
+  store.notes = fmt::format(
+      "ZooKeeper does not use the wall clock, so that is set hours forward and back. {}",
+      clock_of_hosts_note);
   return store;
 }
 
@@ -191,7 +209,10 @@ Store zookeeper_ensemble(const LeaseTimes& times) {
   auto store = zookeeper(times);
   store.name = "zookeeper-ensemble";
   store.open = open_zookeeper_ensemble;
-  store.faults = group_faults(times);
+  store.faults = contender_faults({.lease = times.lease(),
+                                   .group = true,
+                                   .drift_ppm = half_drift(times),
+                                   .most_forward = most_forward(times)});
   append(store.faults, main_server_faults("leader", "leader", times.lease(), times.lease() * 3));
   store.faults.push_back(cut_off_from_servers("leader", "leader", times.lease()));
   store.faults.push_back(cut_off_from_servers("follower", "follower", times.lease()));

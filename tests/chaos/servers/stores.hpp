@@ -36,6 +36,9 @@ struct Store {
   std::chrono::milliseconds two_owners_within{};
   std::chrono::milliseconds two_owners_for{};
 
+  /// Whether slots of schedules follow the clocks of the contenders, not the servers'.
+  bool clock_of_hosts = false;
+
   std::string notes{};
 };
 
