@@ -1,7 +1,7 @@
 """A Conan 2 recipe for the library:  conan create packaging/conan
 
 The libraries behind the stores are those of the system (make setup installs them on Debian), so the
-recipe requires none from Conan. The options choose the stores. Run with Conan 2.34: inspect and export.
+recipe requires none from Conan. The options choose the stores.
 """
 
 import os
