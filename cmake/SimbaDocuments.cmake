@@ -24,3 +24,13 @@ simba_add_document_test(ReleaseIsNamedEverywhere release)
 if(TARGET simba-command)
   simba_add_document_test(NameOnlyWhatTheCommandHas command --simba "$<TARGET_FILE:simba-command>")
 endif()
+find_program(SIMBA_PROMTOOL NAMES promtool)
+mark_as_advanced(SIMBA_PROMTOOL)
+if(SIMBA_PROMTOOL)
+  add_test(NAME Documents.AlertsFireWhenTheyShould
+    COMMAND "${SIMBA_PROMTOOL}" test rules alerts_test.yml
+    WORKING_DIRECTORY "${PROJECT_SOURCE_DIR}/examples/prometheus")
+  set_tests_properties(Documents.AlertsFireWhenTheyShould PROPERTIES LABELS documents TIMEOUT 60)
+else()
+  message(STATUS "simba: the test of the alerts is left out (it needs promtool)")
+endif()

@@ -47,7 +47,9 @@ class Configuration {
                                 std::string_view origin = {});
 
   /// The store selected by the environment: `SIMBA_BACKEND`, otherwise the one that
-  /// `SIMBA_<STORE>_URL` or `SIMBA_<STORE>_ENABLED` enables; none if no variable does.
+  /// `SIMBA_<STORE>_URL` or `SIMBA_<STORE>_ENABLED` enables; none if no variable does. Throws Error
+  /// of kind `configuration` if one, such as `SIMBA_REDIS_HOSTS`, says where a store is that none
+  /// chooses.
   static Configuration from_environment(const Environment& environment = process_environment());
 
   /// `store`: the store to use, e.g. "redis"; empty: the enabled one, of which there must be
