@@ -2,6 +2,8 @@
 
 #include <chrono>
 
+#include "simba/core/saturated.hpp"
+
 namespace simba {
 
 /// A length of time in an option: any `std::chrono` duration, or a time point of any clock, which
@@ -12,11 +14,13 @@ class Span {
  public:
   // NOLINTBEGIN(google-explicit-constructor): `.wait = 10s`
   template <class Rep, class Period>
-  constexpr Span(const std::chrono::duration<Rep, Period>& span) : value_{saturated(span)} {}
+  constexpr Span(const std::chrono::duration<Rep, Period>& span)
+      : value_{detail::saturated(span)} {}
 
   template <class Clock, class Duration>
   Span(const std::chrono::time_point<Clock, Duration>& until)
-      : value_{saturated(Real{until.time_since_epoch()} - Real{Clock::now().time_since_epoch()})} {}
+      : value_{detail::saturated(Real{until.time_since_epoch()} -
+                                 Real{Clock::now().time_since_epoch()})} {}
   // NOLINTEND(google-explicit-constructor)
 
   constexpr std::chrono::nanoseconds nanoseconds() const noexcept { return value_; }
@@ -26,16 +30,6 @@ class Span {
 
  private:
   using Real = std::chrono::duration<long double, std::nano>;
-
-  template <class Rep, class Period>
-  static constexpr std::chrono::nanoseconds saturated(
-      const std::chrono::duration<Rep, Period>& span) {
-    using std::chrono::nanoseconds;
-    const Real real{span};
-    if (real >= Real{nanoseconds::max()}) return nanoseconds::max();
-    if (!(real > Real{nanoseconds::min()})) return nanoseconds::min();
-    return std::chrono::ceil<nanoseconds>(span);
-  }
 
   std::chrono::nanoseconds value_;
 };

@@ -1,11 +1,13 @@
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <memory>
 #include <stop_token>
 #include <string>
 
 #include "simba/core/mutex_service_factory.hpp"
+#include "simba/core/saturated.hpp"
 #include "simba/locker/locker.hpp"
 
 namespace simba {
@@ -80,13 +82,10 @@ class SimbaLocker final : public Locker {
 
   bool acquire_for(std::chrono::nanoseconds timeout);
 
-  /// Rounded up; saturates at the largest value.
+  /// No less than zero.
   template <class Rep, class Period>
   static std::chrono::nanoseconds to_nanoseconds(const std::chrono::duration<Rep, Period>& span) {
-    using Real = std::chrono::duration<long double, std::nano>;
-    if (Real{span} >= Real{std::chrono::nanoseconds::max()}) return std::chrono::nanoseconds::max();
-    if (Real{span} <= Real{0}) return std::chrono::nanoseconds::zero();
-    return std::chrono::ceil<std::chrono::nanoseconds>(span);
+    return std::max(detail::saturated(span), std::chrono::nanoseconds::zero());
   }
 
   std::unique_ptr<Impl> impl_;

@@ -1,9 +1,11 @@
 // Locks of a client over the real engine and the in-memory store, in virtual time.
 #include <chrono>
+#include <cstdint>
 #include <functional>
 #include <limits>
 #include <memory>
 #include <optional>
+#include <ratio>
 #include <sstream>
 #include <stop_token>
 #include <string>
@@ -164,6 +166,15 @@ TEST_F(ClientLock, AnyDurationAndClockWillDo) {
   EXPECT_LT(Span{std::chrono::hours::min()}.nanoseconds(), 0s);
   EXPECT_LT(Span{std::chrono::system_clock::time_point::min()}.nanoseconds(), 0s);
   EXPECT_EQ(Span{std::chrono::duration<double>{1e-10}}.nanoseconds(), 1ns);
+}
+
+TEST(ClientSpan, AUnitThatIsNoWholeNumberOfNanosecondsDoesNotOverflow) {
+  using Frames = std::chrono::duration<std::int64_t, std::ratio<1, 60>>;
+  using Thirds = std::chrono::duration<std::int64_t, std::ratio<1, 3>>;
+  EXPECT_EQ(Span{Frames{300'000'000'000}}.nanoseconds(), 5'000'000'000s);
+  EXPECT_EQ(Span{Thirds{-20'000'000'001}}.nanoseconds(), -6'666'666'667s);
+  EXPECT_EQ(Span{Thirds{1}}.nanoseconds(), 333'333'334ns);
+  EXPECT_TRUE(Span{Thirds::max()}.is_forever());
 }
 
 TEST_F(ClientLock, BadInputIsRefusedWithItsValueAndBound) {

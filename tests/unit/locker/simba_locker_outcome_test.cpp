@@ -1,4 +1,9 @@
 // How an acquire ends: with the lock, with an answer, or with an error that says why.
+#include <chrono>
+#include <cstdint>
+#include <limits>
+#include <ratio>
+
 #include <gmock/gmock.h>
 
 #include "simba/locker/simba_locker.hpp"
@@ -240,6 +245,17 @@ TEST_F(LockerOutcome, AnyDurationIsAWaitThatDoesNotOverflow) {
   while_waiting([&] { service().grant(5); });
   locker_.acquire(std::chrono::hours::max());
   EXPECT_EQ(locker_.fencing_token(), 5U);
+}
+
+TEST_F(LockerOutcome, AUnitThatIsNoWholeNumberOfNanosecondsDoesNotOverflow) {
+  while_waiting([&] { service().grant(5); });
+  locker_.acquire(std::chrono::duration<std::int64_t, std::ratio<1, 60>>{300'000'000'000});
+  EXPECT_EQ(factory_.waiter->deadline, factory_.manual.now() + 5'000'000'000s);
+  locker_.close();
+
+  while_waiting([&] { service().observe("other"); });
+  const std::chrono::duration<double> no_number{std::numeric_limits<double>::quiet_NaN()};
+  EXPECT_FALSE(locker_.try_lock_for(no_number));
 }
 
 TEST_F(LockerOutcome, ATokenThatCannotBeStoppedIsFine) {
