@@ -169,6 +169,7 @@ class [[nodiscard]] LockResult {
 
   /// The lock, which has nothing if `outcome()` is not `held`.
   Lock& operator*() & noexcept { return lock_; }
+  const Lock& operator*() const& noexcept { return lock_; }
   Lock&& operator*() && noexcept { return std::move(lock_); }
   Lock* operator->() noexcept { return &lock_; }
   const Lock* operator->() const noexcept { return &lock_; }

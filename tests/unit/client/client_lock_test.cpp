@@ -129,7 +129,9 @@ TEST_F(ClientLock, TryLockTakesWhatIsFree) {
   EXPECT_EQ(taken.outcome(), LockOutcome::held);
   Lock lock = *std::move(taken);
   EXPECT_TRUE(lock.held());
-  EXPECT_EQ(other_.try_lock("order").outcome(), LockOutcome::busy);
+  const LockResult refused = other_.try_lock("order");
+  EXPECT_EQ(refused.outcome(), LockOutcome::busy);
+  EXPECT_FALSE(*refused);
 }
 
 TEST_F(ClientLock, WaitsUntilItIsFree) {
