@@ -20,8 +20,9 @@ struct Sql {
 ///     const auto fence = simba::fence::sql(lock.fencing_token());
 ///     "UPDATE account SET balance = ?, " + fence.set + " WHERE id = ? AND " + fence.where
 ///
-/// No row changed: a newer owner has written, so stop. Throws InvalidArgumentError if the token is
-/// 0 (there is no lock) or greater than what `bigint` holds, and if `column` is not made of
+/// No row matched: a newer owner has written, so stop. MySQL counts only rows whose values change,
+/// unless the connection has CLIENT_FOUND_ROWS. Throws InvalidArgumentError if the token is 0
+/// (there is no lock) or greater than what `bigint` holds, and if `column` is not made of
 /// letters, digits, '_' and '.'.
 [[nodiscard]] Sql sql(FencingToken token, std::string_view column = "fence");
 
