@@ -7,6 +7,8 @@
 # that does not grow, a lost update, a callback after stop). It gets no second chance, nor does one
 # that prints the report of a sanitizer or dies by a signal: no lack of time explains these. They
 # are named at the end, with the reason.
+# A test that was skipped must be one of those in tests/skips.txt that may be, or else the run fails.
+# With SIMBA_TEST_STRICT=1 a server or a tool that is missing is an error, though the tests can do without it.
 # The last line is always "N passed, N failed"; skipped tests count as passed, as for ctest. What ctest
 # counts may be a suite; how many tests of GoogleTest were run altogether is said above it.
 set -uo pipefail
@@ -14,6 +16,8 @@ set -uo pipefail
 safety=SAFETY-VIOLATION
 most_flaky=2
 most_again=10 # with more, it is not the machine
+skips=${SIMBA_TEST_SKIPS:-$(dirname "$0")/../tests/skips.txt}
+strict=${SIMBA_TEST_STRICT:-0}
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -62,6 +66,21 @@ if [ "${total:-0}" -eq 0 ] || { [ $status -ne 0 ] && [ "$failures" -eq 0 ]; }; t
 fi
 
 folder=$(sed -n 's/^Test project //p' "$work/log" | head -n 1)
+
+# note_skips <log>: adds what that run has skipped. For ctest a suite of GoogleTest is skipped only if all of it
+# is, so its tests are looked for in what they have printed.
+note_skips() {
+  awk '
+    FNR == 1 { ++file }
+    file == 1 && /^[0-9]+\/[0-9]+ Test: / { sub(/^[^:]*: /, ""); entry = $0 }
+    file == 1 && /^\[  SKIPPED \] .* \([0-9]+ ms\)$/ { print $4; counted[entry] = 1 }
+    file == 2 && /^The following tests did not run:/ { listed = 1 }
+    file == 2 && listed && $2 == "-" && sub(/ \((Skipped|Disabled)\)$/, "") {
+      sub(/^[[:space:]]*[0-9]+ - /, "")
+      if (!($0 in counted)) print
+    }' "${folder:-.}/Testing/Temporary/LastTest.log" "$1" >>"$work/skipped"
+}
+note_skips "$work/log"
 cases=$(sed -En 's/^\[=+\] ([0-9]+) tests? from .* ran\. .*$/\1/p' \
   "${folder:-.}/Testing/Temporary/LastTest.log" 2>/dev/null | paste -sd+)
 
@@ -129,8 +148,37 @@ if [ ${#failed[@]} -le $most_again ]; then
     else
       mapfile -t -O ${#hopeless[@]} hopeless < <(reasons "$work/again")
     fi
+    note_skips "$work/again"
   done
 fi
+
+# excused <test>: whether tests/skips.txt lets it be skipped here and now.
+declare -A holds
+excused() {
+  local line condition=
+  while IFS= read -r line; do
+    case $line in
+      '' | '#'*) ;;
+      'when '* | 'missing '*) condition=$line ;;
+      *)
+        # shellcheck disable=SC2053
+        [[ $1 == $line ]] || continue
+        if [ -z "${holds[$condition]:-}" ]; then
+          holds[$condition]=no
+          [[ $strict == 0 || $condition != 'missing '* ]] &&
+            (cd "$(dirname "$0")/.." && build=$folder bash -c "${condition#* }") >/dev/null 2>&1 </dev/null &&
+            holds[$condition]=yes
+        fi
+        [ "${holds[$condition]}" = no ] || return 0
+        ;;
+    esac
+  done <"$skips"
+  return 1
+}
+shopt -s extglob
+mapfile -t skipped < <(sort -u "$work/skipped")
+unexpected=()
+for name in "${skipped[@]}"; do excused "$name" || unexpected+=("$name"); done
 
 echo
 [ ${#hopeless[@]} -eq 0 ] || printf '%s\n' "${hopeless[@]}"
@@ -140,6 +188,10 @@ if [ $flaky_tests -gt $most_flaky ]; then
 else
   failures=$((failures - ${#flaky[@]}))
 fi
+[ ${#unexpected[@]} -eq 0 ] || {
+  printf 'skipped: %s\n' "${unexpected[@]}"
+  echo "test: ${#unexpected[@]} tests were skipped that may not be: see tests/skips.txt"
+}
 [ -z "$cases" ] || echo "tests of GoogleTest in these: $((cases))"
 echo "$((total - failures)) passed, $failures failed"
-[ "$failures" -eq 0 ]
+[ "$failures" -eq 0 ] && [ ${#unexpected[@]} -eq 0 ]

@@ -21,8 +21,12 @@ add() {
 }
 scripts=0
 
+# skipping <name> ...: these may say that they were skipped, by code 77.
+skipping() { echo "set_tests_properties($* PROPERTIES SKIP_RETURN_CODE 77)" >>"$project/CTestTestfile.cmake"; }
+
+: >"$project/skips"
 run() {
-  "$sources/scripts/test.sh" --test-dir "$project" --parallel 4 "$@" >"$project/output" 2>&1
+  SIMBA_TEST_SKIPS=$project/skips SIMBA_TEST_STRICT=${strict:-0} "$sources/scripts/test.sh" --test-dir "$project" --parallel 4 "$@" >"$project/output" 2>&1
   code=$?
 }
 
@@ -182,6 +186,82 @@ OptionsOfTheFirstRunDoNotWidenTheSecond() {
   runs_are 1 1
   runs_are 3 0
   ends_with '2 passed, 0 failed'
+}
+
+ASkippedTestThatMayNotBeFails() {
+  add Good 'exit 0'
+  add Listed 'exit 77'
+  add New 'exit 77'
+  skipping Listed New
+  printf '%s\n' 'when true' Listed >"$project/skips"
+  run
+  code_is 1
+  says 'skipped: New'
+  says_not 'skipped: Listed'
+  ends_with '3 passed, 0 failed'
+}
+
+ATestOfASuiteThatIsSkippedIsSeenThoughTheSuitePasses() {
+  add Suite "echo '[  SKIPPED ] Suite.New (0 ms)'; echo '[  SKIPPED ] Suite.Listed/1 (12 ms)'"
+  printf '%s\n' 'when true' 'Suite.Listed/@(1|2)' >"$project/skips"
+  run
+  code_is 1
+  says 'skipped: Suite.New'
+  says_not 'skipped: Suite.Listed'
+}
+
+ATestThatIsSkippedInTheSecondRunIsSeenToo() {
+  add Bad '[ "$run" -eq 1 ] && exit 1; exit 77'
+  skipping Bad
+  run
+  code_is 1
+  says 'skipped: Bad'
+}
+
+ASkipIsExcusedOnlyWhereItsConditionHolds() {
+  add One 'exit 77'
+  add Two 'exit 77'
+  skipping One Two
+  cat >"$project/skips" <<'END'
+# a comment
+when [ -e scripts/test.sh ] && [ -e "$build/CTestTestfile.cmake" ]
+One
+
+when false
+Two
+END
+  run
+  code_is 1
+  says 'skipped: Two'
+  says_not 'skipped: One'
+}
+
+WhatIsMissingIsAnErrorWhereItIsAskedFor() {
+  add One 'exit 77'
+  skipping One
+  printf '%s\n' 'missing true' One >"$project/skips"
+  run
+  code_is 0
+  local strict=1
+  run
+  code_is 1
+  says 'skipped: One'
+}
+
+TheListIsWellFormed() {
+  : >"$project/output"
+  local line condition=
+  while IFS= read -r line; do
+    case $line in
+      '' | '#'*) ;;
+      'when '* | 'missing '*)
+        condition=${line#* }
+        bash -n -c "$condition" 2>>"$project/output" || fail "this is no command: $condition"
+        ;;
+      *[!][A-Za-z0-9_./@?\(\)\|*]*) fail "this is no name: $line" ;;
+      *) [ -n "$condition" ] || fail "there is no condition before $line" ;;
+    esac
+  done <"$sources/tests/skips.txt"
 }
 
 NoTestsAreNoSuccess() {
