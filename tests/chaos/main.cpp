@@ -24,6 +24,7 @@
 #include "chaos/round.hpp"
 #include "chaos/rounds.hpp"
 #include "chaos/servers/stores.hpp"
+#include "simba/core/error.hpp"
 #include "support/missing_server.hpp"
 #include "support/safety.hpp"
 #include "support/temporary_folder.hpp"
@@ -74,7 +75,9 @@ int round(const Words& words) {
                         .folder = words.at(6)},
                        interrupted);
   } catch (const std::exception& error) {
-    if (simba::support::is_missing_server(error)) {
+    const auto* const ours = dynamic_cast<const simba::Error*>(&error);
+    if (simba::support::is_missing_server(error) ||
+        (ours != nullptr && ours->kind() == simba::ErrorKind::unsupported)) {
       result.skipped = error.what();
     } else {
       result.problems.emplace_back(error.what());

@@ -4,6 +4,7 @@
 
 #include "chaos/servers/node_links.hpp"
 #include "chaos/servers/servers.hpp"
+#include "simba/config/make_factory.hpp"
 #include "support/jvm/curator_contender.hpp"
 #include "support/patience.hpp"
 #include "support/zookeeper/zookeeper_servers.hpp"
@@ -21,6 +22,10 @@ std::string zookeeper_url(const support::Location& location) {
                      support::connect_string(location), times.lease().count(), times.tick.count(),
                      times.drift_ppm);
 }
+
+/// Of all stores only this one may be left out of a build with tests. Throws Error of kind
+/// `unsupported` where it was.
+void check_built() { make_factory("zookeeper://nowhere.invalid"); }
 
 /// The real thing: Curator's LeaderLatch, as the JVM library uses it.
 std::vector<std::string> curator_command(const JvmContender& contender,
@@ -111,10 +116,12 @@ class ZooKeeperGroup final : public Servers {
 }  // namespace
 
 std::unique_ptr<Servers> open_zookeeper(const Stage& /*stage*/) {
+  check_built();
   return std::make_unique<ZooKeeperAlone>();
 }
 
 std::unique_ptr<Servers> open_zookeeper_ensemble(const Stage& stage) {
+  check_built();
   return std::make_unique<ZooKeeperGroup>(stage);
 }
 
