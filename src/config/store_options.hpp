@@ -48,6 +48,18 @@ class StoreOptions {
   KeyTable keys_;
 };
 
+/// The options of a store, as it has them.
+template <class Options>
+class WithOptions : public StoreOptions {
+ public:
+  /// With what is derived from several keys: what the store and its factory are made of. Throws
+  /// Error.
+  virtual Options complete() const { return options_; }
+
+ protected:
+  Options options_;
+};
+
 /// For checks alone: a clock and a log that drops everything, and no threads.
 std::shared_ptr<const Runtime> idle_runtime();
 

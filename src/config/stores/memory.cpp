@@ -9,7 +9,7 @@
 namespace simba::config {
 namespace {
 
-class MemoryOptions final : public StoreOptions {
+class MemoryOptions final : public WithOptions<memory::MemoryFactoryOptions> {
  public:
   MemoryOptions() { bind_contention(keys_, options_.contention); }
 
@@ -32,9 +32,6 @@ class MemoryOptions final : public StoreOptions {
         ErrorKind::unsupported,
         "the store \"memory\" exists inside one process only; other processes cannot see it"};
   }
-
- private:
-  memory::MemoryFactoryOptions options_;
 };
 
 }  // namespace

@@ -33,36 +33,30 @@ std::vector<Parameter> read_zookeeper_url(const Url& url);
 /// What is alike in the options of all stores that other processes see: a store, a factory and an
 /// admin, each made of `complete()`.
 template <class Options, auto& store_of, auto& factory_of, auto& admin_of>
-class OptionsOf : public StoreOptions {
+class OptionsOf : public WithOptions<Options> {
  public:
   bool set_credentials(const CredentialsSource& source) override {
-    if constexpr (requires { options_.credentials; }) {
-      options_.credentials = source;
+    if constexpr (requires(Options options) { options.credentials; }) {
+      this->options_.credentials = source;
       return true;
     } else {
       return StoreOptions::set_credentials(source);
     }
   }
-  ContentionPlan plan() const override { return ContentionPlan{common(options_).contention}; }
+  ContentionPlan plan() const override { return ContentionPlan{common(this->options_).contention}; }
   std::shared_ptr<engine::LeaseStore> make_store() const override {
-    return store_of(complete(), idle_runtime());
+    return store_of(this->complete(), idle_runtime());
   }
   std::unique_ptr<MutexServiceFactory> make_factory(
       std::shared_ptr<const Runtime> runtime) const override {
-    Options options = complete();
+    Options options = this->complete();
     common(options).runtime = std::move(runtime);
     return factory_of(std::move(options));
   }
   std::unique_ptr<engine::StoreAdmin> make_admin(
       std::shared_ptr<const Runtime> runtime) const override {
-    return admin_of(complete(), std::move(runtime));
+    return admin_of(this->complete(), std::move(runtime));
   }
-
- protected:
-  /// The options with what is derived from several keys.
-  virtual Options complete() const { return options_; }
-
-  Options options_;
 
  private:
   /// What has contention and runtime in it.
