@@ -1,6 +1,6 @@
 find_program(dpkg_deb dpkg-deb)
 if(NOT dpkg_deb)
-  message(STATUS "skipped: there is no dpkg-deb")
+  message(STATUS "skipped: there is no dpkg-deb")  # SimbaPackageTest.cmake looks for it
   return()
 endif()
 fresh_folder(folder)
@@ -8,6 +8,9 @@ fresh_folder(folder)
 run("${CMAKE_CPACK_COMMAND}" --config "${build_dir}/CPackConfig.cmake" -B "${folder}/packages"
   -D CPACK_DEBIAN_COMPRESSION_TYPE=none)
 file(GLOB packages "${folder}/packages/*.deb")
+if(NOT packages)
+  message(FATAL_ERROR "cpack has made no packages")
+endif()
 foreach(package IN LISTS packages)
   run("${dpkg_deb}" --extract "${package}" "${folder}/root")
   capture(name "${dpkg_deb}" --field "${package}" Package)

@@ -20,6 +20,7 @@ namespace simba {
 namespace {
 
 using support::CliProgram;
+using testing::AllOf;
 using testing::HasSubstr;
 
 struct CliRun : support::CliTest {};
@@ -133,7 +134,8 @@ TEST_F(CliRun, LeavesTheCommandTheSignalsThatItWasStartedWith) {
 TEST_F(CliRun, SaysWhyACommandCannotBeRun) {
   CliProgram absent{line("run", {"--", "/no/such/program"})};
   EXPECT_EQ(absent.wait(), 127);
-  EXPECT_EQ(absent.err(), "simba: cannot run \"/no/such/program\": No such file or directory\n");
+  EXPECT_THAT(absent.err(),
+              AllOf(HasSubstr("/no/such/program"), HasSubstr("No such file or directory")));
   CliProgram text{line("run", {"--", "/etc/passwd"})};
   EXPECT_EQ(text.wait(), 126);
   EXPECT_THAT(text.err(), HasSubstr("Permission denied"));
@@ -167,7 +169,7 @@ TEST_F(CliRun, GivesUpAtOnceWhenItIsToAskOnlyOnce) {
   CliProgram other{script("echo ran", {"--timeout", "0"})};
   EXPECT_EQ(other.wait(), 75);
   EXPECT_EQ(other.out(), "");
-  EXPECT_EQ(other.err(), "simba: mutex \"m\" not acquired; owned by holder\n");
+  EXPECT_THAT(other.err(), AllOf(HasSubstr("\"m\" not acquired"), HasSubstr("owned by holder")));
 }
 
 TEST_F(CliRun, WhatOthersCallThemselvesDoesNotSteerTheTerminal) {
@@ -187,11 +189,13 @@ TEST_F(CliRun, SaysAfterASecondForWhomItWaits) {
   CliProgram other{script("echo ran")};
   ASSERT_TRUE(other.notes("\n"));
   EXPECT_GE(support::now() - begun, std::chrono::seconds{1});
-  EXPECT_EQ(other.err(), "simba: waiting for mutex \"m\", owned by holder\n");
+  const std::string note = other.err();
+  EXPECT_THAT(note, AllOf(HasSubstr("waiting for mutex \"m\""), HasSubstr("owned by holder")));
+  EXPECT_EQ(std::count(note.begin(), note.end(), '\n'), 1);
   CliProgram hasty{script("echo ran", {"--timeout", "1500ms"})};
   EXPECT_EQ(hasty.wait(), 75);
   EXPECT_THAT(hasty.err(),
-              testing::EndsWith("simba: mutex \"m\" not acquired within 1.5 s; owned by holder\n"));
+              AllOf(HasSubstr("\"m\" not acquired within 1.5 s"), HasSubstr("owned by holder")));
 }
 
 TEST_F(CliRun, PrintsEventsAsObjectsOnStandardErrorWhenAsked) {
