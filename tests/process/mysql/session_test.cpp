@@ -5,6 +5,8 @@
 #include <gtest/gtest.h>
 
 #include "process/mysql/console.hpp"
+#include "simba/config/make_factory.hpp"
+#include "simba/locker/simba_locker.hpp"
 #include "simba/testkit/served_time.hpp"
 #include "support/patience.hpp"
 
@@ -57,6 +59,30 @@ class MySqlSession : public ::testing::Test {
   Console console{options()};
   std::string mutex = unique("mutex");
 };
+
+TEST(MySqlUnixSocket, IsUsedInPlaceOfHostAndPort) {
+  const MySqlOptions options = own_database();
+  const std::string url =
+      fmt::format("mysql://{}:{}@/{}?unix-socket={}", options.user, options.password.reveal(),
+                  options.database, support::mariadb_location().socket);
+  const auto factory = make_factory(url);
+  SimbaLocker owner{"m", *factory};
+  owner.acquire(support::scaled(10s));
+  SimbaLocker other{"m", *factory};
+  EXPECT_FALSE(other.try_acquire());
+  Console console{options_of(support::mariadb_location())};
+  const auto connections = [&](const std::string& which) {
+    return console.value(
+        fmt::format("SELECT COUNT(*) FROM information_schema.processlist WHERE db = '{}' AND host "
+                    "{} 'localhost'",
+                    options.database, which));
+  };
+  EXPECT_NE(connections("="), "0");
+  EXPECT_EQ(connections("<>"), "0") << "over TCP it is an address with a port";
+  owner.close();
+  other.acquire(support::scaled(10s));
+  EXPECT_TRUE(other.is_held());
+}
 
 TEST_F(MySqlSession, AMutexWithoutARowIsGrantedWithVersionOneAndAFullLease) {
   const Row row = acquire("me");

@@ -1,7 +1,8 @@
-// Several hosts, and which of them may get a password.
+// Several hosts and sockets, which of them may get a password, and what libpq finds by itself.
 #include <fstream>
 #include <memory>
 #include <netinet/in.h>
+#include <pwd.h>
 #include <string>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -10,6 +11,9 @@
 #include <gtest/gtest.h>
 
 #include "console.hpp"
+#include "simba/config/make_factory.hpp"
+#include "simba/locker/simba_locker.hpp"
+#include "support/patience.hpp"
 #include "support/servers.hpp"
 #include "support/temporary_folder.hpp"
 
@@ -56,6 +60,68 @@ TEST(PostgreSqlPassword, OfTheOptionsDoesNotGoToAnotherHostWhereTheServerMayRefu
     const Variable variable{"PGSSLMODE", mode};
     EXPECT_THROW(Client{elsewhere()}, InvalidArgumentError) << mode;
   }
+}
+
+TEST(PostgreSqlPassword, IsFoundInThePasswordFileOfLibpq) {
+  PostgreSqlOptions options = options_of(support::postgresql_location());
+  const std::string right = options.password.reveal();
+  options.password = Secret{};
+  const support::TemporaryFolder folder;
+  const std::filesystem::path file = folder.path() / "pgpass";
+  const Variable variable{"PGPASSFILE", file.string()};
+  for (const std::string& password : {right, std::string{"wrong"}}) {
+    std::ofstream{file} << fmt::format("{}:{}:*:{}:{}\n", options.host, options.port, options.user,
+                                       password);
+    std::filesystem::permissions(file, std::filesystem::perms{0600});
+    if (password == right) {
+      EXPECT_NO_THROW(Client{options}.connect());
+    } else {
+      EXPECT_EQ(error_of([&] { Client{options}.connect(); }).kind(), ErrorKind::authentication);
+    }
+  }
+}
+
+TEST(PostgreSqlUser, IsTheOneOfTheSystemAndSoIsTheDatabaseWhereNoneIsNamed) {
+  const support::PostgreSqlServer server{support::Tls::off, {"-c", "fsync=off"}};
+  PostgreSqlOptions options = options_of(server.location());
+  const std::string user = ::getpwuid(::geteuid())->pw_name;  // NOLINT(concurrency-mt-unsafe)
+  Console console{options};
+  console.run(fmt::format("CREATE ROLE \"{}\" SUPERUSER LOGIN PASSWORD '{}'", user,
+                          options.password.reveal()));
+  console.run(fmt::format("CREATE DATABASE \"{}\"", user));
+  options.user.clear();
+  options.database.clear();
+  Client client{options};
+  const auto session = client.connect();
+  EXPECT_EQ(change(*session, Change::acquire, ask("m", "me")).owner_id, "me");
+  EXPECT_EQ(console.value(fmt::format("SELECT count(*) FROM pg_stat_activity WHERE usename = '{0}' "
+                                      "AND datname = '{0}' AND pid <> pg_backend_pid()",
+                                      user)),
+            "1");
+}
+
+TEST(PostgreSqlUnixSocket, IsTheHostThatBeginsWithASlash) {
+  const PostgreSqlOptions options = own_database();
+  const std::string folder = support::postgresql_location().socket;
+  const std::string url =
+      fmt::format("postgresql://{}:{}@/{}?host={}&port={}", options.user, options.password.reveal(),
+                  options.database, folder, options.port);
+  const auto factory = make_factory(url);
+  SimbaLocker owner{"m", *factory};
+  owner.acquire(support::scaled(10s));
+  SimbaLocker other{"m", *factory};
+  EXPECT_FALSE(other.try_acquire());
+  Console console{options_of(support::postgresql_location())};
+  const auto connections = [&](const std::string& which) {
+    return console.value(fmt::format(
+        "SELECT count(*) FROM pg_stat_activity WHERE datname = '{}' AND client_addr IS {}",
+        options.database, which));
+  };
+  EXPECT_NE(connections("NULL"), "0");
+  EXPECT_EQ(connections("NOT NULL"), "0");
+  owner.close();
+  other.acquire(support::scaled(10s));
+  EXPECT_TRUE(other.is_held());
 }
 
 /// The server of the tests has no TLS.

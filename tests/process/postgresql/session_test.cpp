@@ -34,6 +34,29 @@ class PostgreSqlSession : public ::testing::Test {
   std::string mutex = unique("mutex");
 };
 
+// A commit that the server has not even written would be lost, and with it a token.
+TEST(PostgreSqlDurability, WhatIsAnsweredOutlivesAServerThatCommitsWithoutWaitingForItsLog) {
+  support::PostgreSqlServer server{support::Tls::off,
+                                   {"-c", "synchronous_commit=off", "-c", "wal_writer_delay=10s"}};
+  const PostgreSqlOptions options = options_of(server.location());
+  Console{options}.run("CREATE TABLE lost (x int)");
+  for (const Change last : {Change::acquire, Change::guard, Change::release}) {
+    SCOPED_TRACE(static_cast<int>(last));
+    const std::string mutex = fmt::format("m{}", static_cast<int>(last));
+    Client client{options};
+    Row row = change(*client.connect(), Change::acquire, ask(mutex, "me"));
+    if (last != Change::acquire) row = change(*client.connect(), last, ask(mutex, "me"));
+    Console{options}.run("INSERT INTO lost VALUES (1)");
+    server.kill();
+    server.start();
+    EXPECT_EQ(Console{options}.value("SELECT count(*) FROM lost"), "0") << "it had to be lost";
+    const auto kept = client.connect()->look(std::vector{mutex}, soon()).at(0);
+    EXPECT_EQ(kept.owner_id, row.owner_id);
+    EXPECT_EQ(kept.version, row.version);
+    EXPECT_EQ(kept.transition_at, row.transition_at);
+  }
+}
+
 TEST_F(PostgreSqlSession, AMutexWithoutARowIsGrantedWithVersionOneAndAFullLease) {
   const Row row = acquire("me");
 
