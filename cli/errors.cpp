@@ -33,8 +33,9 @@ std::string_view advice(ErrorKind kind) noexcept {
 std::string explain(const Error& error) {
   std::string text = error.what();
   // What follows a semicolon already says what to do, and more precisely.
-  const bool says_it =
-      error.kind() == ErrorKind::permission && text.find("; ") != std::string::npos;
+  const bool may_say_it =
+      error.kind() == ErrorKind::permission || error.kind() == ErrorKind::internal;
+  const bool says_it = may_say_it && text.find("; ") != std::string::npos;
   if (const auto hint = advice(error.kind()); !hint.empty() && !says_it) {
     text += "\n  ";
     text += hint;

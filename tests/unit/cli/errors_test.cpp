@@ -20,5 +20,13 @@ TEST(CliErrors, NoPrivilegesAreRecommendedWhereTheErrorSaysWhatToDo) {
             "not allowed to insert\n  grant the user the privileges that \"simba doctor\" lists");
 }
 
+TEST(CliErrors, OfAReplyThatMakesNoSenseAskForTheKindOfServerUnlessTheySayWhatToDo) {
+  EXPECT_EQ(explain(Error{ErrorKind::internal, "no number: [x]"}),
+            "no number: [x]\n  unexpected reply: is this the right kind of server? If so, please "
+            "report a bug with the output of -vv");
+  const std::string text = "the record is damaged; delete it: its schedule then starts over";
+  EXPECT_EQ(explain(Error{ErrorKind::internal, text}), text);
+}
+
 }  // namespace
 }  // namespace simba::cli
