@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "core/text.hpp"
+#include "engine/request_count.hpp"
 #include "simba/core/error.hpp"
 #include "simba/core/names.hpp"
 
@@ -31,8 +32,12 @@ void check_text(std::string_view text) {
 }  // namespace
 
 CheckedRecords::CheckedRecords(std::shared_ptr<LeaseStore> store,
-                               std::shared_ptr<Attachment> attachment)
-    : store_{std::move(store)}, attachment_{std::move(attachment)} {}
+                               std::shared_ptr<Attachment> attachment,
+                               const std::shared_ptr<const Runtime>& runtime)
+    : store_{std::move(store)},
+      attachment_{std::move(attachment)},
+      clock_{runtime->clock},
+      statistics_{runtime->statistics} {}
 
 void CheckedRecords::read(const std::string& mutex, RecordHandler handler) {
   try {
@@ -45,7 +50,7 @@ void CheckedRecords::read(const std::string& mutex, RecordHandler handler) {
       [store = store_, mutex](RecordHandler answered) {
         store->records()->read(mutex, std::move(answered));
       },
-      std::move(handler));
+      counted(RequestKind::read_record, std::move(handler)));
 }
 
 void CheckedRecords::write(const RecordWrite& write, RecordHandler handler) {
@@ -59,7 +64,17 @@ void CheckedRecords::write(const RecordWrite& write, RecordHandler handler) {
       [store = store_, write](RecordHandler answered) {
         store->records()->write(write, std::move(answered));
       },
-      std::move(handler));
+      counted(RequestKind::write_record, std::move(handler)));
+}
+
+/// Counted with the time that the request has waited for its turn.
+RecordHandler CheckedRecords::counted(RequestKind kind, RecordHandler handler) const {
+  if (!statistics_) return handler;
+  return [clock = clock_, statistics = statistics_, kind, sent_at = clock_->now(),
+          handler = std::move(handler)](RecordResult result) {
+    count(statistics.get(), *clock, kind, sent_at, std::get_if<Error>(&result));
+    handler(std::move(result));
+  };
 }
 
 void CheckedRecords::check(const std::string& mutex) const {

@@ -211,6 +211,12 @@ void LeaseContention::count(const MachineEvent& event, const Actions& actions) {
       requests_->answered(kind_of(request), now - request.sent_at, now);
     }
   }
+  if (const auto* noticed = std::get_if<Noticed>(&event)) count_notice(noticed->notice);
+  if (actions.observed) {
+    const OwnerView& seen = *actions.observed;
+    free_at_ = seen.owner_id.empty() ? never : seen.local_lease.transition_at;
+    noticed_at_ = never;
+  }
   if (machine_.phase() != counted_) count_phase(actions);
   if (counted_ == ContentionMachine::Phase::owning) meter_->owns_until(machine_.owned_until());
   if (actions.renewed) meter_->renewed();
@@ -228,7 +234,28 @@ void LeaseContention::count_phase(const Actions& actions) {
   if (before == Phase::contending) meter_->ends_waiting();
   if (before == Phase::owning) meter_->ends_owning(lasted);
   if (counted_ == Phase::contending) meter_->begins_to_wait(now);
-  if (actions.granted) meter_->acquired(actions.granted->fencing_token, lasted);
+  if (actions.granted) {
+    meter_->acquired(actions.granted->fencing_token, lasted);
+    if (free_at_ != never) count_succession(now);
+  }
+  free_at_ = never;
+}
+
+void LeaseContention::count_notice(const Notice& notice) {
+  if (counted_ != ContentionMachine::Phase::contending) return;
+  const LocalTime now = runtime_->clock->now();
+  if (notice.kind != Notice::Kind::renewed) {
+    noticed_at_ = now;
+  } else if (notice.record) {
+    const LocalTime from = notice.record->counted_from.value_or(now);
+    free_at_ = view_of(*notice.record, from).local_lease.transition_at;
+  }
+}
+
+/// Another has owned it before. A lease that has not run out was given up.
+void LeaseContention::count_succession(LocalTime now) {
+  if (now >= free_at_) return meter_->taken_over(now - free_at_);
+  meter_->handed_over(noticed_at_ == never ? std::chrono::nanoseconds::zero() : now - noticed_at_);
 }
 
 // After the answers that came within the step: an alarm that they make needless is never set.

@@ -107,6 +107,8 @@ class LeaseContention : public std::enable_shared_from_this<LeaseContention> {
   void perform(Actions& actions);
   void count(const MachineEvent& event, const Actions& actions);
   void count_phase(const Actions& actions);
+  void count_notice(const Notice& notice);
+  void count_succession(LocalTime now);
   bool is_of_a_lock() const;
   std::string lease_left_text() const;
   void begin_ownership(const OwnerView& view);
@@ -147,7 +149,9 @@ class LeaseContention : public std::enable_shared_from_this<LeaseContention> {
   std::unique_ptr<Timer> timer_;      // made before the first event
   std::optional<ErrorKind> failing_;  // logged already
   ContentionMachine::Phase counted_ = ContentionMachine::Phase::idle;
-  LocalTime counted_since_{};               // when that phase began
+  LocalTime counted_since_{};     // when that phase began
+  LocalTime free_at_ = never;     // when the lease of another ends; never: it was not seen
+  LocalTime noticed_at_ = never;  // when it was noticed last that it has given up
   std::shared_ptr<LeaseContention> alive_;  // while something is left to give back
 
   std::atomic<bool> given_up_{false};

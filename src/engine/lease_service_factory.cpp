@@ -96,7 +96,7 @@ std::shared_ptr<const ContentionPlan> LeaseServiceFactory::plan_with(
 std::shared_ptr<MutexRecords> LeaseServiceFactory::records() const {
   check_process();
   if (store_->records() == nullptr) return nullptr;
-  return std::make_shared<CheckedRecords>(store_, attachment_);
+  return std::make_shared<CheckedRecords>(store_, attachment_, runtime_);
 }
 
 LeaseParts LeaseServiceFactory::parts() const {

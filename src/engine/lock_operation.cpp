@@ -7,6 +7,7 @@
 #include <variant>
 
 #include "engine/owner_view.hpp"
+#include "engine/request_count.hpp"
 #include "engine/retry.hpp"
 #include "simba/core/names.hpp"
 
@@ -511,6 +512,8 @@ class OneLook : public std::enable_shared_from_this<OneLook> {
 
  private:
   void receive(const LeaseAnswer& answer) {
+    count(parts_.runtime->statistics.get(), *parts_.runtime->clock, RequestKind::look, asked_at_,
+          answer.error());
     if (const Error* error = answer.error()) {
       finish({.owner = {}, .error = *error});
       return;

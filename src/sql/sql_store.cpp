@@ -75,7 +75,9 @@ class Opened {
       : runtime_{std::move(runtime)},
         plan_{plan},
         hub_{std::move(hub)},
-        pool_{std::make_shared<StatementPool>(std::move(database), plan, runtime_->log)} {}
+        pool_{std::make_shared<StatementPool>(
+            std::move(database), plan, runtime_->log,
+            runtime_->statistics ? runtime_->statistics->connections() : nullptr)} {}
 
   const std::shared_ptr<StatementPool>& shared_pool() const noexcept { return pool_; }
   StatementPool& pool() const noexcept { return *pool_; }

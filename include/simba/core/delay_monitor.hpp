@@ -12,6 +12,7 @@
 #include "simba/core/clock.hpp"
 #include "simba/core/fork_guard.hpp"
 #include "simba/core/log.hpp"
+#include "simba/core/statistics.hpp"
 #include "simba/core/time.hpp"
 #include "simba/core/timer.hpp"
 
@@ -35,6 +36,8 @@ class DelayMonitor : public std::enable_shared_from_this<DelayMonitor> {
   /// How many have waited for `limit` or longer since the runtime was created.
   std::uint64_t delayed() const noexcept { return delayed_.load(); }
 
+  CallbackStatistics statistics() const;
+
   /// A queue of things that run one at a time, e.g. the callbacks of a service. Costs nothing while
   /// nothing waits or runs. Does not keep the monitor alive; without it, delays go unnoticed.
   class Line {
@@ -56,6 +59,7 @@ class DelayMonitor : public std::enable_shared_from_this<DelayMonitor> {
     friend class DelayMonitor;
 
     std::shared_ptr<DelayMonitor> monitor() const noexcept;
+    void returned(DelayMonitor& monitor, LocalTime now) noexcept;
     void update(DelayMonitor& monitor) noexcept;
 
     // constant after construction
@@ -89,8 +93,9 @@ class DelayMonitor : public std::enable_shared_from_this<DelayMonitor> {
 
   std::atomic<std::uint64_t> delayed_{0};
 
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   // guarded by mutex_
+  Durations durations_;
   Line* first_ = nullptr;  // of those in which something waits or runs
   Line* last_ = nullptr;
   bool looking_ = false;  // the timer is armed

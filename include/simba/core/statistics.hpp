@@ -35,6 +35,7 @@ struct Durations {
   std::chrono::nanoseconds total{0};
 
   [[nodiscard]] std::uint64_t count() const noexcept;
+  void add(std::chrono::nanoseconds took) noexcept;
 
   friend bool operator==(const Durations&, const Durations&) = default;
 };
@@ -57,6 +58,12 @@ struct MutexStatistics {
   Durations waits{};                      ///< from beginning to wait to owning
   Durations holds{};                      ///< from owning to having given it up, or lost it
 
+  /// By how another, which the store had named as the owner, was followed: it gave the mutex up,
+  /// and this process heard of that and got it; or its lease ran out, and from then on nobody had
+  /// the mutex until this process got it.
+  Durations hand_overs{};
+  Durations take_overs{};
+
   friend bool operator==(const MutexStatistics&, const MutexStatistics&) = default;
 };
 
@@ -64,7 +71,9 @@ enum class RequestKind {
   acquire,
   renew,
   release,
-  look,  ///< at the owner, by an observer
+  look,          ///< at the owner, by an observer or a program that asks
+  read_record,   ///< of a schedule, for instance
+  write_record,  ///< the same
 };
 
 /// E.g. "renew".
@@ -72,16 +81,37 @@ std::string_view to_string(RequestKind kind) noexcept;
 
 /// What the requests of this process to the store have come to.
 struct RequestStatistics {
-  std::array<Durations, 4> answered{};          ///< by `RequestKind`: how long the store took
+  std::array<Durations, 6> answered{};          ///< by `RequestKind`: how long the store took
   std::map<ErrorKind, std::uint64_t> errors{};  ///< those that have occurred
   std::optional<std::chrono::nanoseconds> silent_for{};  ///< since the store last answered, if ever
 
   friend bool operator==(const RequestStatistics&, const RequestStatistics&) = default;
 };
 
+/// The connections to stores. Not the one by which PostgreSQL tells of changes.
+struct ConnectionStatistics {
+  std::uint64_t open = 0;    ///< now
+  std::uint64_t opened = 0;  ///< so far
+  std::uint64_t failed = 0;  ///< attempts to open one
+
+  friend bool operator==(const ConnectionStatistics&, const ConnectionStatistics&) = default;
+};
+
+/// Callbacks, loss signals and the work of schedules: whatever a `DelayMonitor` sees.
+struct CallbackStatistics {
+  std::uint64_t running = 0;                ///< now
+  std::uint64_t waiting = 0;                ///< services, schedules etc. with some that wait
+  std::chrono::nanoseconds waiting_for{0};  ///< for so long the first of those has waited
+  Durations durations{};                    ///< of those that have returned
+
+  friend bool operator==(const CallbackStatistics&, const CallbackStatistics&) = default;
+};
+
 struct Statistics {
   std::vector<MutexStatistics> mutexes{};  ///< by name; the one without a name comes last
   RequestStatistics requests{};
+  ConnectionStatistics connections{};
+  CallbackStatistics callbacks{};
   std::uint64_t delayed_callbacks = 0;  ///< see `DelayMonitor::delayed`
   std::uint64_t dropped_log_lines = 0;  ///< see `Logger::dropped`
 
@@ -89,6 +119,7 @@ struct Statistics {
 };
 
 namespace detail {
+class ConnectionMeter;
 class MutexMeter;
 class RequestMeter;
 }  // namespace detail
@@ -106,22 +137,27 @@ class StatisticsRecorder {
   StatisticsRecorder(const StatisticsRecorder&) = delete;
   StatisticsRecorder& operator=(const StatisticsRecorder&) = delete;
 
-  /// Gives the mutex an entry, with zeros until it is used.
+  /// Gives the mutex an entry, with zeros until it is used. Throws InvalidArgumentError if it is
+  /// blank, not UTF-8 or has a NUL, which no monitoring system would take.
   void add(std::string_view mutex);
 
-  /// Of mutexes and requests; `Runtime` knows the rest.
+  /// Of mutexes, requests and connections; `Runtime` knows the rest.
   [[nodiscard]] Statistics snapshot() const;
 
   // ---- for those who count ------------------------------------------------------------------
 
   std::shared_ptr<detail::MutexMeter> meter(std::string_view mutex);
   const std::shared_ptr<detail::RequestMeter>& requests() const noexcept { return requests_; }
+  const std::shared_ptr<detail::ConnectionMeter>& connections() const noexcept {
+    return connections_;
+  }
 
  private:
   // constant after construction
   const std::shared_ptr<const Clock> clock_;
   const std::size_t most_mutexes_;
   const std::shared_ptr<detail::RequestMeter> requests_;
+  const std::shared_ptr<detail::ConnectionMeter> connections_;
   const std::shared_ptr<detail::MutexMeter> others_;
 
   mutable std::mutex mutex_;

@@ -33,6 +33,9 @@ class MutexMeter {
   void owns_until(LocalTime end) noexcept { lease_until_ = end; }
   void ends_owning(std::chrono::nanoseconds held) noexcept;
 
+  void handed_over(std::chrono::nanoseconds took) noexcept { hand_overs_.add(took); }
+  void taken_over(std::chrono::nanoseconds took) noexcept { take_overs_.add(took); }
+
   void lost(LossReason reason) noexcept { ++losses_[static_cast<std::size_t>(reason)]; }
   void renewed() noexcept { ++renewals_; }
   void failed_to_renew() noexcept { ++failed_renewals_; }
@@ -53,6 +56,8 @@ class MutexMeter {
   std::atomic<std::uint64_t> failed_renewals_{0};
   DurationMeter waits_;
   DurationMeter holds_;
+  DurationMeter hand_overs_;
+  DurationMeter take_overs_;
 };
 
 class RequestMeter {
@@ -65,9 +70,27 @@ class RequestMeter {
  private:
   static constexpr std::size_t error_kinds = static_cast<std::size_t>(ErrorKind::internal) + 1;
 
-  std::array<DurationMeter, 4> answered_;
+  std::array<DurationMeter, 6> answered_;
   std::array<std::atomic<std::uint64_t>, error_kinds> errors_{};
   std::atomic<LocalTime> answered_at_{LocalTime::min()};
+};
+
+class ConnectionMeter {
+ public:
+  void opened() noexcept {
+    ++opened_;
+    ++open_;
+  }
+  void closed() noexcept { --open_; }
+  void failed() noexcept { ++failed_; }
+  ConnectionStatistics snapshot() const noexcept {
+    return {.open = open_, .opened = opened_, .failed = failed_};
+  }
+
+ private:
+  std::atomic<std::uint64_t> open_{0};
+  std::atomic<std::uint64_t> opened_{0};
+  std::atomic<std::uint64_t> failed_{0};
 };
 
 }  // namespace simba::detail

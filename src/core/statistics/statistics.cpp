@@ -1,10 +1,12 @@
 #include "simba/core/statistics.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <numeric>
 #include <utility>
 
 #include "core/statistics/meters.hpp"
+#include "simba/core/names.hpp"
 #include "simba/core/runtime.hpp"
 
 namespace simba {
@@ -64,6 +66,8 @@ MutexStatistics MutexMeter::snapshot(LocalTime now, bool of_one) const {
   seen.failed_renewals = failed_renewals_;
   seen.waits = waits_.snapshot();
   seen.holds = holds_.snapshot();
+  seen.hand_overs = hand_overs_.snapshot();
+  seen.take_overs = take_overs_.snapshot();
   return seen;
 }
 
@@ -93,6 +97,12 @@ std::uint64_t Durations::count() const noexcept {
   return std::accumulate(counts.begin(), counts.end(), std::uint64_t{0});
 }
 
+void Durations::add(std::chrono::nanoseconds took) noexcept {
+  const auto bound = std::lower_bound(bounds.begin(), bounds.end(), took);
+  ++counts[static_cast<std::size_t>(bound - bounds.begin())];
+  total += took;
+}
+
 std::string_view to_string(RequestKind kind) noexcept {
   switch (kind) {
     case RequestKind::acquire:
@@ -103,6 +113,10 @@ std::string_view to_string(RequestKind kind) noexcept {
       return "release";
     case RequestKind::look:
       return "look";
+    case RequestKind::read_record:
+      return "read_record";
+    case RequestKind::write_record:
+      return "write_record";
   }
   return "unknown";
 }
@@ -111,11 +125,15 @@ StatisticsRecorder::StatisticsRecorder(std::shared_ptr<const Clock> clock, std::
     : clock_{std::move(clock)},
       most_mutexes_{most_mutexes},
       requests_{std::make_shared<detail::RequestMeter>()},
+      connections_{std::make_shared<detail::ConnectionMeter>()},
       others_{std::make_shared<detail::MutexMeter>()} {}
 
 StatisticsRecorder::~StatisticsRecorder() = default;
 
-void StatisticsRecorder::add(std::string_view mutex) { static_cast<void>(meter(mutex)); }
+void StatisticsRecorder::add(std::string_view mutex) {
+  check_name("mutex name", mutex, std::numeric_limits<std::size_t>::max());
+  static_cast<void>(meter(mutex));
+}
 
 std::shared_ptr<detail::MutexMeter> StatisticsRecorder::meter(std::string_view mutex) {
   const std::lock_guard lock{mutex_};
@@ -139,13 +157,17 @@ Statistics StatisticsRecorder::snapshot() const {
   MutexStatistics others = others_->snapshot(now, false);
   if (others != MutexStatistics{}) seen.mutexes.push_back(std::move(others));
   seen.requests = requests_->snapshot(now);
+  seen.connections = connections_->snapshot();
   return seen;
 }
 
 Statistics statistics_of(const Runtime& runtime) {
   Statistics seen;
   if (runtime.statistics) seen = runtime.statistics->snapshot();
-  if (runtime.delays) seen.delayed_callbacks = runtime.delays->delayed();
+  if (runtime.delays) {
+    seen.callbacks = runtime.delays->statistics();
+    seen.delayed_callbacks = runtime.delays->delayed();
+  }
   seen.dropped_log_lines = runtime.log->dropped();
   return seen;
 }

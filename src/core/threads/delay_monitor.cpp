@@ -52,7 +52,9 @@ std::shared_ptr<DelayMonitor> DelayMonitor::Line::monitor() const noexcept {
 DelayMonitor::Line::~Line() {
   const auto monitor = this->monitor();
   if (!monitor) return;
+  const LocalTime now = monitor->clock_->now();
   const std::lock_guard lock{monitor->mutex_};
+  returned(*monitor, now);  // what runs only once does not say when it ends
   if (listed_) monitor->remove(*this);
 }
 
@@ -73,16 +75,25 @@ void DelayMonitor::Line::begins() noexcept {
   if (!monitor) return;
   const LocalTime now = monitor->clock_->now();
   const std::lock_guard lock{monitor->mutex_};
+  returned(*monitor, now);  // the one before, where several run in a row
   waiting_since_ = never;
   running_since_ = now;
   update(*monitor);
 }
 
+// With the mutex of the monitor held.
+void DelayMonitor::Line::returned(DelayMonitor& monitor, LocalTime now) noexcept {
+  if (running_since_ == never) return;
+  monitor.durations_.add(now - running_since_);
+  running_since_ = never;
+}
+
 void DelayMonitor::Line::ends() noexcept {
   const auto monitor = this->monitor();
   if (!monitor) return;
+  const LocalTime now = monitor->clock_->now();
   const std::lock_guard lock{monitor->mutex_};
-  running_since_ = never;
+  returned(*monitor, now);
   update(*monitor);
 }
 
@@ -103,6 +114,20 @@ void DelayMonitor::Line::update(DelayMonitor& monitor) noexcept {
   } else {
     monitor.remove(*this);
   }
+}
+
+CallbackStatistics DelayMonitor::statistics() const {
+  const LocalTime now = clock_->now();
+  CallbackStatistics seen;
+  const std::lock_guard lock{mutex_};
+  seen.durations = durations_;
+  for (const Line* line = first_; line != nullptr; line = line->next_) {
+    if (line->running_since_ != never) ++seen.running;
+    if (line->waiting_since_ == never) continue;
+    ++seen.waiting;
+    seen.waiting_for = std::max(seen.waiting_for, now - line->waiting_since_);
+  }
+  return seen;
 }
 
 // With mutex_ held, at the end.

@@ -15,9 +15,14 @@ constexpr std::chrono::seconds steady{1};
 }  // namespace
 
 Link::Link(Dialer dialer, Connection::Use use)
-    : dialer_{std::move(dialer)}, gate_{dialer_.runtime->random}, use_{use} {}
+    : dialer_{std::move(dialer)},
+      gate_{dialer_.runtime->random},
+      use_{use},
+      connections_{dialer_.runtime->statistics ? dialer_.runtime->statistics->connections()
+                                               : nullptr} {}
 
 Link::~Link() {
+  if (ready_at_ && connections_) connections_->closed();
   if (connection_) connection_->close();
 }
 
@@ -99,6 +104,7 @@ Connection::Events Link::events_of(std::uint64_t attempt) {
               [told] {
                 told([](Link& link, Lock& lock) {
                   link.ready_at_ = link.now();
+                  if (link.connections_) link.connections_->opened();
                   link.ready(lock);
                 });
               },
@@ -114,6 +120,7 @@ Connection::Events Link::events_of(std::uint64_t attempt) {
 
 void Link::fail(Lock& lock, const Error& error) {
   if (ready_at_ && now() - *ready_at_ >= steady) gate_.succeeded();
+  if (!ready_at_ && connections_) connections_->failed();
   const auto connection = hang_up();
   const bool news = gate_.failed(error, now());
   failed(lock, error, news);
@@ -133,6 +140,7 @@ Timer& Link::timer() {
 std::shared_ptr<Connection> Link::hang_up() {
   ++attempt_;
   under_way_ = false;
+  if (ready_at_ && connections_) connections_->closed();
   ready_at_.reset();
   ended();
   return std::exchange(connection_, nullptr);

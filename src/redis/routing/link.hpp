@@ -7,6 +7,7 @@
 #include <variant>
 
 #include "core/connect_gate.hpp"
+#include "core/statistics/meters.hpp"
 #include "redis/connection/connection.hpp"
 #include "redis/connection/dialer.hpp"
 #include "redis/protocol/reply.hpp"
@@ -83,6 +84,7 @@ class Link : public std::enable_shared_from_this<Link> {
   void hear(std::uint64_t attempt, Tell tell);
 
   const Connection::Use use_;
+  const std::shared_ptr<detail::ConnectionMeter> connections_;  // empty: they are not counted
 
   // guarded by mutex_
   bool under_way_ = false;  // an attempt, until its connection ends

@@ -244,6 +244,7 @@ void StatementPool::work() {
     lingers = true;
   }
   lock.unlock();  // before the session goes
+  if (session && connections_) connections_->closed();
 }
 
 void StatementPool::fail_overdue(std::unique_lock<std::mutex>& lock) {
@@ -298,6 +299,7 @@ bool StatementPool::has_session(std::unique_lock<std::mutex>& lock,
   lock.unlock();
   const bool usable = session->usable();
   if (!usable) session.reset();
+  if (!usable && connections_) connections_->closed();
   lock.lock();
   if (!usable) --connected_;
   return usable;
@@ -325,6 +327,7 @@ void StatementPool::connect(std::unique_lock<std::mutex>& lock, std::unique_ptr<
     } catch (const std::exception& problem) {
       error = Error{ErrorKind::internal, fmt::format("{}: {}", database_->name(), problem.what())};
     }
+    if (connections_) error ? connections_->failed() : connections_->opened();
     lock.lock();
     --connecting_;
     note_attempt(error);

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "core/connect_gate.hpp"
+#include "core/statistics/meters.hpp"
 #include "core/threads/thread_group.hpp"
 #include "simba/core/error.hpp"
 #include "simba/core/fork_guard.hpp"
@@ -55,9 +56,15 @@ using StatementAnswer =
 /// Lifetime: whoever makes it closes it; it may be closed on a thread of the pool.
 class StatementPool : public std::enable_shared_from_this<StatementPool> {
  public:
+  /// `connections`: null, then they are not counted.
   StatementPool(std::shared_ptr<Database> database, const SqlPlan& plan,
-                std::shared_ptr<Logger> log)
-      : database_{std::move(database)}, plan_{plan}, log_{std::move(log)}, queue_{plan.pool_size} {}
+                std::shared_ptr<Logger> log,
+                std::shared_ptr<detail::ConnectionMeter> connections = nullptr)
+      : database_{std::move(database)},
+        plan_{plan},
+        log_{std::move(log)},
+        connections_{std::move(connections)},
+        queue_{plan.pool_size} {}
 
   StatementPool(const StatementPool&) = delete;
   StatementPool& operator=(const StatementPool&) = delete;
@@ -98,6 +105,7 @@ class StatementPool : public std::enable_shared_from_this<StatementPool> {
   const std::shared_ptr<Database> database_;
   const SqlPlan plan_;
   const std::shared_ptr<Logger> log_;
+  const std::shared_ptr<detail::ConnectionMeter> connections_;
   const ForkGuard fork_guard_;
 
   Wakeup closing_wakeup_;  // raised once, for good

@@ -69,7 +69,8 @@ Session::Session(std::shared_ptr<const Settings> settings, std::shared_ptr<Conne
       connector_{std::move(connector)},
       runtime_{std::move(runtime)},
       strand_{std::move(strand)},
-      listener_{listener} {}
+      listener_{listener},
+      connections_{runtime_->statistics ? runtime_->statistics->connections() : nullptr} {}
 
 void Session::need() {
   if (state_ == State::idle && !gate_.shut(runtime_->clock->now())) open();
@@ -199,7 +200,16 @@ void Session::open() {
   arm();
 }
 
+void Session::connection_opened() noexcept {
+  if (connections_ && !std::exchange(open_, true)) connections_->opened();
+}
+
+void Session::connection_ended() noexcept {
+  if (connections_ && std::exchange(open_, false)) connections_->closed();
+}
+
 void Session::drop_client() {
+  connection_ended();
   ++generation_;
   if (client_) client_->close();
   client_.reset();
@@ -225,6 +235,7 @@ void Session::on(const Connected& event) {
     timeout_ = event.timeout;
     evidence_.reconnected();
     state_ = State::connected;
+    connection_opened();
     runtime_->log->log(LogLevel::info, "ZooKeeper: reconnected; the session continues");
     send_sign_of_life(now);
     listener_.session_resumed();
@@ -235,6 +246,7 @@ void Session::on(const Connected& event) {
     runtime_->log->log(LogLevel::info, "ZooKeeper: connected; the session is established");
   }
   state_ = State::connected;
+  connection_opened();
   id_ = event.session;
   timeout_ = event.timeout;
   heard_at_ = now;
@@ -264,6 +276,7 @@ milliseconds Session::checked_tick(milliseconds timeout) const {
 void Session::on(const Disconnected& /*event*/) {
   if (state_ != State::connected) return;
   state_ = State::suspended;
+  connection_ended();
   runtime_->log->log(
       LogLevel::warn,
       fmt::format("ZooKeeper: lost the connection to [{}]; reconnecting", settings_->hosts));
@@ -295,6 +308,7 @@ void Session::on(const Failed& event) {
   if (had_session) {
     end_session();
   } else {
+    if (connections_) connections_->failed();
     drop_client();
     state_ = State::idle;
     listener_.connecting_takes_long();

@@ -9,6 +9,7 @@
 #include <unordered_set>
 
 #include "core/connect_gate.hpp"
+#include "core/statistics/meters.hpp"
 #include "simba/core/runtime.hpp"
 #include "simba/core/time.hpp"
 #include "zookeeper/client/client.hpp"
@@ -126,6 +127,8 @@ class Session : public std::enable_shared_from_this<Session> {
   enum class State { idle, connecting, connected, suspended, closed };
 
   void open();
+  void connection_opened() noexcept;
+  void connection_ended() noexcept;
   void drop_client();
   void on_event(const ClientEvent& event);
   void on(const Connected& event);
@@ -156,7 +159,10 @@ class Session : public std::enable_shared_from_this<Session> {
   const std::shared_ptr<Strand> strand_;
   SessionListener& listener_;
 
+  const std::shared_ptr<detail::ConnectionMeter> connections_;  // empty: they are not counted
+
   State state_ = State::idle;
+  bool open_ = false;             // a connection, as far as they are counted
   std::uint64_t generation_ = 0;  // grows with every client
   std::shared_ptr<Client> client_;
   std::unique_ptr<Timer> timer_;

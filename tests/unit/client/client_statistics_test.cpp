@@ -111,6 +111,54 @@ TEST_F(ClientStatistics, AnswersAreTimedAndErrorsCountedByTheirKind) {
   EXPECT_EQ(requests().silent_for, 10s);
 }
 
+TEST_F(ClientStatistics, LooksAndRecordsAreRequestsToo) {
+  static_cast<void>(client_.owner("order"));
+  EXPECT_EQ(requests().answered.at(static_cast<std::size_t>(RequestKind::look)).count(), 1U);
+  static_cast<void>(client_.runs("nightly"));
+  EXPECT_EQ(requests().answered.at(static_cast<std::size_t>(RequestKind::read_record)).count(), 1U);
+  store_->cut();
+  EXPECT_THROW(static_cast<void>(client_.owner("order")), Error);
+  EXPECT_EQ(requests().errors[ErrorKind::unavailable], 1U);
+}
+
+TEST_F(ClientStatistics, AHandOverIsTimedFromTheNewsOfTheRelease) {
+  std::optional<Lock> lock = client_.lock("order");
+  const Election election = client_.elect("order", {});
+  world_.advance(3s);
+  const LocalTime released_at = world_.clock().now();
+  lock.reset();
+  ASSERT_TRUE(world_.run_until([&] { return election.is_leader(); }, 1min));
+  EXPECT_EQ(of("order").hand_overs.count(), 1U);
+  EXPECT_LE(of("order").hand_overs.total, world_.clock().now() - released_at);
+  EXPECT_EQ(of("order").take_overs.count(), 0U);
+}
+
+TEST_F(ClientStatistics, ATakeOverIsTimedFromTheEndOfTheLease) {
+  const auto crashing = std::make_shared<testkit::FaultStore>(store_);
+  const Client other{std::make_shared<engine::LeaseServiceFactory>(crashing, world_.runtime())};
+  const Lock lock = other.lock("order");
+  const Election election = client_.elect("order", {});
+  world_.advance(3s);
+  crashing->cut();
+  ASSERT_TRUE(world_.run_until([&] { return election.is_leader(); }, 2min));
+  EXPECT_EQ(of("order").take_overs.count(), 1U);
+  EXPECT_LT(of("order").take_overs.total, 5s) << "the wait for the end of the lease does not count";
+  EXPECT_EQ(of("order").hand_overs.count(), 0U);
+  crashing->mend();
+}
+
+TEST_F(ClientStatistics, WhoeverOwnsItAgainWithNobodyInBetweenHasTakenItFromNobody) {
+  for (int i = 0; i < 3; ++i) static_cast<void>(client_.lock("order"));
+  world_.run_ready();
+  EXPECT_EQ(of("order").acquisitions, 3U);
+  EXPECT_EQ(of("order").hand_overs.count() + of("order").take_overs.count(), 0U);
+}
+
+TEST_F(ClientStatistics, AMutexIsAddedUnderANameThatMonitoringCanShow) {
+  EXPECT_THROW(world_.runtime()->statistics->add("\xff"), InvalidArgumentError);
+  EXPECT_THROW(world_.runtime()->statistics->add(" "), InvalidArgumentError);
+}
+
 TEST_F(ClientStatistics, MutexesBeyondTheLimitAreCountedTogether) {
   auto runtime = std::make_shared<Runtime>(*world_.runtime());
   runtime->statistics = std::make_shared<StatisticsRecorder>(runtime->clock, 2);

@@ -56,6 +56,27 @@ TEST_F(DelayMonitorTest, SaysWhoWaitsAndWhoRunsOnTheSameExecutorAndCounts) {
   EXPECT_EQ(world_.log().lines().size(), 1U);
 }
 
+TEST_F(DelayMonitorTest, TellsWhatRunsWhatWaitsAndForHowLongCallbacksHaveRun) {
+  const auto first = line("the first", &one_);
+  auto second = line("the second", &one_);
+  first->begins();
+  second->waits();
+  world_.advance(2s);
+  EXPECT_EQ(monitor_->statistics().running, 1U);
+  EXPECT_EQ(monitor_->statistics().waiting, 1U);
+  EXPECT_EQ(monitor_->statistics().waiting_for, 2s);
+  EXPECT_EQ(monitor_->statistics().durations.count(), 0U);
+  first->ends();
+  second->begins();
+  world_.advance(3s);
+  second.reset();  // what runs only once
+  const CallbackStatistics seen = monitor_->statistics();
+  EXPECT_EQ(seen.running + seen.waiting, 0U);
+  EXPECT_EQ(seen.waiting_for, 0s);
+  EXPECT_EQ(seen.durations.count(), 2U);
+  EXPECT_EQ(seen.durations.total, 5s);
+}
+
 TEST_F(DelayMonitorTest, NamesAFewOfManyInOneLine) {
   std::vector<std::unique_ptr<DelayMonitor::Line>> lines;
   for (int i = 0; i < 5; ++i) {
