@@ -40,6 +40,9 @@ install(FILES include/simba/client/asio_functions.ipp
 foreach(part IN LISTS SIMBA_UMBRELLA_PARTS)
   simba_install_pkg_config(${part})
 endforeach()
+if(TARGET simba_prometheus)
+  simba_install_pkg_config(prometheus)
+endif()
 simba_install_pkg_config_umbrella(${SIMBA_UMBRELLA_PARTS})
 
 configure_package_config_file(cmake/simbaConfig.cmake.in package/simbaConfig.cmake

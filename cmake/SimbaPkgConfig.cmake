@@ -17,6 +17,9 @@ set(SIMBA_LINK_FLAGS
   "ZooKeeper::mt=-lzookeeper_mt"
   "yaml-cpp=-lyaml-cpp")
 
+# What parts show of other libraries in their headers: modules of pkg-config.
+set(SIMBA_PUBLIC_MODULES "prometheus-cpp::core=prometheus-cpp-core")
+
 function(simba_link_flag target result)
   foreach(entry IN LISTS SIMBA_LINK_FLAGS)
     string(FIND "${entry}" "${target}=" position)
@@ -50,6 +53,12 @@ function(simba_install_pkg_config part)
       list(APPEND public simba-${needed})
     else()
       list(APPEND private simba-${needed})
+    endif()
+  endforeach()
+  foreach(entry IN LISTS SIMBA_PUBLIC_MODULES)
+    string(REGEX MATCH "^(.*)=(.*)$" matched "${entry}")
+    if(CMAKE_MATCH_1 IN_LIST public_link)
+      list(APPEND public ${CMAKE_MATCH_2})
     endif()
   endforeach()
   set(flags)

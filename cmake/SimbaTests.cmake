@@ -212,6 +212,9 @@ endif()
 if(NOT TARGET simba_cli)
   list(FILTER unit_tests EXCLUDE REGEX "/unit/cli/")
 endif()
+if(NOT TARGET simba::prometheus)
+  list(FILTER unit_tests EXCLUDE REGEX "/unit/prometheus/")
+endif()
 # What plays in virtual time computes and does not wait: it is optimized as the library is.
 add_library(simba_rules STATIC ${rules_sources})
 simba_compile_options(simba_rules)
@@ -224,7 +227,7 @@ endif()
 if(unit_tests)
   simba_add_test_program(simba-unit-tests BY_SUITE LABEL unit TIMEOUT 300 SOURCES ${unit_tests})
   target_link_libraries(simba-unit-tests PRIVATE simba_rules $<TARGET_NAME_IF_EXISTS:simba_cli>
-    $<TARGET_NAME_IF_EXISTS:Boost::headers>)
+    $<TARGET_NAME_IF_EXISTS:Boost::headers> $<TARGET_NAME_IF_EXISTS:simba::prometheus>)
 endif()
 
 # They replace operator new.

@@ -42,11 +42,12 @@ check_format() {
 check_includes() { scripts/check-includes.sh; }
 
 # Each public header compiles on its own, and shows its users none of the libraries behind it. (The
-# testkit is for tests, so there GoogleTest may be seen; simba/asio.hpp and simba/boost_asio.hpp are for users of Asio.)
+# testkit is for tests, so there GoogleTest may be seen; simba/asio.hpp and simba/boost_asio.hpp are for users of
+# Asio, simba/prometheus for those of prometheus-cpp.)
 check_headers() {
   local leaks
-  leaks=$(grep -rnE '#include +[<"](asio|boost|spdlog|fmt|benchmark|gtest|gmock|sqlite3|libpq-fe|mysql|hiredis|openssl|zookeeper|yaml-cpp)[./]' include |
-    grep -vE '^include/simba/testkit/[^:]*:[0-9]+:#include <(gtest|gmock)/|^include/simba/(boost_)?asio\.hpp:') &&
+  leaks=$(grep -rnE '#include +[<"](asio|boost|spdlog|fmt|benchmark|gtest|gmock|sqlite3|libpq-fe|mysql|hiredis|openssl|zookeeper|yaml-cpp|prometheus)[./]' include |
+    grep -vE '^include/simba/testkit/[^:]*:[0-9]+:#include <(gtest|gmock)/|^include/simba/prometheus/[^:]*:[0-9]+:#include <prometheus/|^include/simba/(boost_)?asio\.hpp:') &&
     { printf 'lint: public headers must not include these:\n%s\n' "$leaks" >&2; return 1; }
   scripts/build.sh dev --target all_verify_interface_header_sets
 }

@@ -53,6 +53,7 @@ class SimbaConan(ConanFile):
         for store in STORES:
             wanted = bool(self.options.get_safe(f"with_{store}"))
             toolchain.cache_variables[f"SIMBA_WITH_{store.upper()}"] = wanted
+        toolchain.cache_variables["SIMBA_WITH_PROMETHEUS"] = False
         toolchain.generate()
         CMakeDeps(self).generate()
 

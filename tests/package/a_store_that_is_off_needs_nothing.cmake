@@ -4,7 +4,7 @@ set(stores_and_libraries
   "mysql=MariaDB|mariadb" "redis=[Hh]iredis"
   # MySQL's store needs OpenSSL, too, where its library leaves certificates to us.
   "redis_mysql=libssl|OpenSSL"
-  "zookeeper=ZooKeeper|zookeeper_mt" "config=yaml-cpp")
+  "zookeeper=ZooKeeper|zookeeper_mt" "config=yaml-cpp" "prometheus=prometheus-cpp")
 fresh_folder(folder)
 foreach(entry IN LISTS stores_and_libraries)
   string(REGEX MATCH "^[a-z_]+" store "${entry}")
