@@ -57,6 +57,7 @@ std::shared_ptr<const Runtime> make_runtime(const RuntimeOptions& options) {
   runtime->log = log;
   runtime->delays = DelayMonitor::make(clock, *timers, log);
   runtime->statistics = std::make_shared<StatisticsRecorder>(clock, options.most_counted_mutexes);
+  runtime->tracer = options.tracer;
   callbacks->start();
   signals->start();  // now, not at the first loss: the system may have no thread to give then
   return runtime;

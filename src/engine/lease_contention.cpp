@@ -72,7 +72,11 @@ LeaseContention::LeaseContention(MutexContender& contender,
 
 LeaseContention::~LeaseContention() {
   if (meter_ && counted_ == ContentionMachine::Phase::contending) meter_->ends_waiting();
-  if (!fork_guard_.in_child()) return;
+  if (!fork_guard_.in_child()) {
+    if (traced_) traced_->end(*runtime_);
+    return;
+  }
+  detail::leak(traced_);
   static_cast<void>(watch_.release());  // both would touch what belongs to the parent
   static_cast<void>(timer_.release());
 }
@@ -91,6 +95,11 @@ void LeaseContention::start() {
             request_.mutex +
             "] on this factory; start this service when stop() of that one has returned, or "
             "give each an id of its own"};
+  }
+  if (runtime_->tracer) {
+    auto traced = TracedContention::begin(*runtime_, request_.mutex, request_.contender_id);
+    const std::lock_guard lock{mutex_};
+    starting_ = std::move(traced);
   }
   try {
     post(Start{});
@@ -193,12 +202,22 @@ void LeaseContention::handle(const MachineEvent& event) {
     if (std::holds_alternative<Start>(event)) succession_->begin(weak_from_this());
     Actions actions = machine_.step(event, runtime_->clock->now());
     if (meter_) count(event, actions);
+    if (runtime_->tracer) trace(event, actions);
     perform(actions);
   } catch (const std::exception& e) {
     runtime_->log->log(LogLevel::error, named(request_) + "internal error: " + e.what());
   } catch (...) {
     runtime_->log->log(LogLevel::error, named(request_) + "internal error: unknown exception");
   }
+}
+
+void LeaseContention::trace(const MachineEvent& event, const Actions& actions) noexcept {
+  if (std::holds_alternative<Start>(event)) {
+    if (traced_) traced_->end(*runtime_);
+    const std::lock_guard lock{mutex_};
+    traced_ = std::move(starting_);
+  }
+  if (traced_) traced_->stepped(*runtime_, machine_.phase(), actions);
 }
 
 void LeaseContention::count(const MachineEvent& event, const Actions& actions) {

@@ -15,6 +15,7 @@
 #include "engine/contention_machine.hpp"
 #include "engine/mailbox.hpp"
 #include "engine/succession.hpp"
+#include "engine/traced_contention.hpp"
 #include "simba/core/abstract_mutex_contend_service.hpp"
 #include "simba/core/fork_guard.hpp"
 #include "simba/core/mutex_contender.hpp"
@@ -106,6 +107,7 @@ class LeaseContention : public std::enable_shared_from_this<LeaseContention> {
   void rest();
   void perform(Actions& actions);
   void count(const MachineEvent& event, const Actions& actions);
+  void trace(const MachineEvent& event, const Actions& actions) noexcept;
   void count_phase(const Actions& actions);
   void count_notice(const Notice& notice);
   void count_succession(LocalTime now);
@@ -149,7 +151,8 @@ class LeaseContention : public std::enable_shared_from_this<LeaseContention> {
   std::unique_ptr<Timer> timer_;      // made before the first event
   std::optional<ErrorKind> failing_;  // logged already
   ContentionMachine::Phase counted_ = ContentionMachine::Phase::idle;
-  LocalTime counted_since_{};     // when that phase began
+  LocalTime counted_since_{};                 // when that phase began
+  std::shared_ptr<TracedContention> traced_;  // empty: this one is not
   LocalTime free_at_ = never;     // when the lease of another ends; never: it was not seen
   LocalTime noticed_at_ = never;  // when it was noticed last that it has given up
   std::shared_ptr<LeaseContention> alive_;  // while something is left to give back
@@ -173,6 +176,7 @@ class LeaseContention : public std::enable_shared_from_this<LeaseContention> {
   std::uint64_t firings_ = 0;
   std::uint64_t firing_ = 0;  // the loss signal that holds the callbacks; 0: none does
   bool holder_left_ = false;
+  std::shared_ptr<TracedContention> starting_;  // of the start under way
 };
 
 /// The contend service of every store with leases.

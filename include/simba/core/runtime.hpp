@@ -10,6 +10,7 @@
 #include "simba/core/random.hpp"
 #include "simba/core/statistics.hpp"
 #include "simba/core/timer.hpp"
+#include "simba/core/tracer.hpp"
 #include "simba/core/waiter.hpp"
 
 namespace simba {
@@ -31,6 +32,7 @@ struct Runtime {
   std::shared_ptr<Logger> log;
   std::shared_ptr<DelayMonitor> delays{};            ///< empty: delays are not detected
   std::shared_ptr<StatisticsRecorder> statistics{};  ///< empty: nothing is counted
+  std::shared_ptr<Tracer> tracer{};                  ///< empty: nothing is traced
 };
 
 /// The pools for callbacks and work have the number of threads given here, and more only while some
@@ -45,6 +47,7 @@ struct RuntimeOptions {
   std::size_t max_worker_threads = 64;
   std::size_t most_counted_mutexes = 100;  ///< that have statistics of their own; see
                                            ///< `StatisticsRecorder`
+  std::shared_ptr<Tracer> tracer = {};     ///< empty: nothing is traced
 };
 
 /// A runtime with the system clock and real threads: one for timers, the callback threads, one for

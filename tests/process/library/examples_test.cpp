@@ -100,6 +100,17 @@ TEST_F(Examples, APoolOfCoroutinesTakesTurns) {
   EXPECT_THAT(run("worker-pool"), ElementsAre("100 jobs on 10 accounts, one at a time on each"));
 }
 
+TEST_F(Examples, TracingPrintsTheSpansOfALockWithinThatOfTheRequest) {
+  const auto lines = run("tracing");
+  EXPECT_THAT(lines,
+              testing::UnorderedElementsAre(
+                  AllOf(StartsWith("trace 1, span 2, parent 0: request, ")),
+                  AllOf(StartsWith("trace 1, span 3, parent 2: acquire, "),
+                        HasSubstr(", mutex example-tracing, token "), EndsWith(", done")),
+                  AllOf(StartsWith("trace 1, span 4, parent 2: hold, "), EndsWith(", done")),
+                  AllOf(StartsWith("trace 1, span 5, parent 2: release, "), EndsWith(", done"))));
+}
+
 TEST_F(Examples, TheClassicObserverSeesTheOwnerComeAndGo) {
   const auto lines = run("classic-observer");
   ASSERT_GE(lines.size(), 2U);
@@ -130,7 +141,7 @@ TEST_F(Examples, FencedResourceRefusesTheWriteOfAWorkerThatWasFrozen) {
 
 TEST_F(Examples, UseADatabaseInTheTemporaryFolderWhenTheyAreGivenNoStore) {
   for (const auto* name : {"lock", "leader", "scheduled-work", "observer", "asio-server",
-                           "worker-pool", "fenced-resource"}) {
+                           "worker-pool", "fenced-resource", "tracing"}) {
     TalkingProcess process{{"/usr/bin/env", "TMPDIR=" + folder_.path().string(), path_of(name)}};
     EXPECT_EQ(process.quit(), 0) << name << "\n" << process.transcript();
   }
@@ -139,7 +150,7 @@ TEST_F(Examples, UseADatabaseInTheTemporaryFolderWhenTheyAreGivenNoStore) {
 
 TEST_F(Examples, SayThatTheyCannotUseAStore) {
   for (const auto* name : {"lock", "leader", "scheduled-work", "observer", "asio-server",
-                           "worker-pool", "fenced-resource"}) {
+                           "worker-pool", "fenced-resource", "tracing"}) {
     TalkingProcess process{{path_of(name), "no-such-store:"}};
     EXPECT_EQ(process.quit(), 1) << name << "\n" << process.transcript();
   }
