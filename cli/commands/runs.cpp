@@ -31,6 +31,11 @@ std::optional<milliseconds> duration_of(const RunReport& run) {
   return std::max(*run.ended - run.begun, milliseconds::zero());
 }
 
+/// Work that ends well is recorded without a code: CMD has exited with 0 then.
+std::optional<int> exit_code_of(const RunReport& run) {
+  return run.outcome == RunOutcome::succeeded ? run.exit_code.value_or(0) : run.exit_code;
+}
+
 Json json_of(const std::string& mutex, const RunReport& run) {
   Json object{{"event", "run"},
               {"mutex", mutex},
@@ -44,7 +49,8 @@ Json json_of(const std::string& mutex, const RunReport& run) {
               {"ended", time_json(run.ended)}};
   const auto duration = duration_of(run);
   object["duration_ms"] = duration ? Json(duration->count()) : Json(nullptr);
-  object["exit_code"] = run.exit_code ? Json(*run.exit_code) : Json(nullptr);
+  const auto exit_code = exit_code_of(run);
+  object["exit_code"] = exit_code ? Json(*exit_code) : Json(nullptr);
   object["message"] = run.message;
   if (!run.output.empty()) object["output"] = run.output;
   return object;
@@ -90,12 +96,13 @@ std::string table_of(const std::vector<RunReport>& runs, const Palette& palette)
       {"BEGUN", "SLOT", "RUN", "ATTEMPT", "OUTCOME", "EXIT", "TOOK", "CONTENDER", "MESSAGE"}};
   for (const RunReport& run : runs) {
     const auto duration = duration_of(run);
+    const auto exit_code = exit_code_of(run);
     table.add({{to_date_and_time(run.begun)},
                {printable(run.slot)},
                {std::to_string(run.number)},
                {std::to_string(run.attempt)},
                {std::string{to_string(run.outcome)}, colour_of(run.outcome)},
-               {run.exit_code ? std::to_string(*run.exit_code) : "-"},
+               {exit_code ? std::to_string(*exit_code) : "-"},
                {duration ? to_text(*duration) : "-"},
                {printable(run.contender_id)},
                {run.message.empty() ? "-" : printable(run.message)}});
@@ -110,10 +117,10 @@ class RunsCommand final : public Command {
         "runs", "Show the last runs of a schedule, or of the keys of run --slot");
     command->footer(
         R"(Shows, oldest first, when each run began, its slot (or key), number and attempt, how it ended,
-its exit code, how long it took, and who ran it. Above the runs is the definition of the schedule,
-with its last and next slot. "running" means that no end is recorded yet: if the host has died, the
-next leader finds that out. With --json there is one object for the schedule and one for each run,
-with the output kept of failed runs (--keep-output).
+its exit code (0 for a function that returned), how long it took, and who ran it. Above the runs is
+the definition of the schedule, with its last and next slot. "running" means that no end is recorded
+yet: if the host has died, the next leader finds that out. With --json there is one object for the
+schedule and one for each run, with the output kept of failed runs (--keep-output).
 
 Examples:
   simba runs -b redis://10.0.0.5 -m nightly

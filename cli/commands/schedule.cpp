@@ -156,7 +156,7 @@ class Worker {
     // The scheduler says how the run of a slot has failed.
     tell_end(*end, service.is_owner(), run.slot() && failed && !end->child.forced,
              std::move(object));
-    if (run.slot() && failed) throw RunFailure{problem_of(*end), code, output};
+    if (run.slot() && failed) throw RunFailure{reason_of(*end, service.is_owner()), code, output};
   }
 
   /// Hears of every change of the owner, when CMD does not run.
@@ -183,6 +183,15 @@ class Worker {
     if (!survivors_) return false;
     const Descendants descendants = look_for_descendants(-1, 0);
     return descendants.foreign || !descendants.known;
+  }
+
+  /// For the history.
+  std::string reason_of(const SupervisedEnd& end, bool is_owner) const {
+    const Child::Event& child = end.child;
+    const bool unguarded = child.unguarded && !child.overdue;
+    if (!child.forced || child.survivors || end.wants_terminal || unguarded) return problem_of(end);
+    if (leaving_) return "told to end";
+    return is_owner ? "told to end: a later slot had come (--while-busy)" : problem_of(end);
   }
 
   void tell_end(const SupervisedEnd& finished, bool is_owner, bool is_told, Json object) {

@@ -216,6 +216,27 @@ TEST_F(CliScheduleSlots, ALaterSlotCancelsARunThatIsStillGoing) {
                            {"--while-busy", "cancel-running"})};
   EXPECT_TRUE(program.says("run\ntold\nrun\n")) << program.err();
   EXPECT_TRUE(program.notes("a later slot has come; CMD was terminated (--while-busy)"));
+  EXPECT_EQ(objects().at(1).at("message"), "told to end: a later slot had come (--while-busy)");
+}
+
+TEST_F(CliScheduleSlots, ARunThatEndsWithItsHostIsRecordedAsToldToEnd) {
+  CliProgram program{every("1h", "echo run; while :; do sleep 0.01; done")};
+  ASSERT_TRUE(program.says("run\n")) << program.err();
+  program.signal(SIGTERM);
+  EXPECT_EQ(program.wait(), 0) << program.err();
+  const auto run = objects().at(1);
+  EXPECT_EQ(run.at("outcome"), "cancelled");
+  EXPECT_EQ(run.at("message"), "told to end");
+}
+
+TEST_F(CliScheduleSlots, ARunThatEndsWellHasExitCodeZeroInTheHistory) {
+  CliProgram program{every("1h", "true")};
+  ASSERT_TRUE(eventually([&] { return std::filesystem::exists(database) && last_ended() == 1; }))
+      << program.err();
+  EXPECT_EQ(objects().at(1).at("exit_code"), 0);
+  CliProgram table{line("runs", {})};
+  EXPECT_EQ(table.wait(), 0);
+  EXPECT_THAT(table.out(), testing::ContainsRegex("succeeded +0 "));
 }
 
 TEST_F(CliScheduleSlots, AFailedSlotIsRepeatedUntilItEndsWell) {
