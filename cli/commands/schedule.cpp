@@ -409,9 +409,13 @@ Examples:
         text = changed ? fmt::format("resumed \"{}\"", name)
                        : fmt::format("\"{}\" was not paused", name);
       } else {
-        records.trigger(mutex);
-        text = fmt::format(
-            "triggered \"{}\": it runs within 10 s, once a run that is under way has ended", name);
+        changed = records.trigger(mutex);
+        text = changed ? fmt::format(
+                             "triggered \"{}\": it runs within 10 s, once a run that is "
+                             "under way has ended",
+                             name)
+                       : fmt::format("\"{}\" was triggered already, and that run has not begun yet",
+                                     name);
       }
       output.result(text, {{"event", action_}, {"mutex", mutex}, {"changed", changed}});
     } catch (const IllegalStateError& e) {

@@ -196,8 +196,8 @@ bool ScheduleRecords::resume(const std::string& mutex) const {
       [&](SlotRecord& record, SystemTime) { return detail::resume_slots(record, mutex); });
 }
 
-void ScheduleRecords::trigger(const std::string& mutex) const {
-  Exchange{*records_, *runtime_, timeout_, mutex}.update(
+bool ScheduleRecords::trigger(const std::string& mutex) const {
+  return Exchange{*records_, *runtime_, timeout_, mutex}.update(
       [&](SlotRecord& record, SystemTime now) { return detail::trigger_run(record, mutex, now); });
 }
 

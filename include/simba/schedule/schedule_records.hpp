@@ -42,9 +42,9 @@ class ScheduleRecords {
   bool resume(const std::string& mutex) const;
 
   /// Requests one more run, even while paused. It starts when the leader sees the request (within
-  /// 10 seconds) and no run is under way. Requests do not add up. A pending retry is brought
-  /// forward instead of an extra run.
-  void trigger(const std::string& mutex) const;
+  /// 10 seconds) and no run is under way. Requests do not add up: false if an earlier one is still
+  /// pending. A pending retry is brought forward instead of an extra run.
+  bool trigger(const std::string& mutex) const;
 
   // ---- work that happens once for each key ----
 

@@ -239,6 +239,20 @@ TEST_F(CliScheduleSlots, ARunThatEndsWellHasExitCodeZeroInTheHistory) {
   EXPECT_THAT(table.out(), testing::ContainsRegex("succeeded +0 "));
 }
 
+TEST_F(CliScheduleSlots, WhoTriggersWhatIsTriggeredAlreadyIsTold) {
+  CliProgram program{every("1h", "true")};
+  ASSERT_TRUE(eventually([&] { return std::filesystem::exists(database) && last_ended() == 1; }))
+      << program.err();
+  program.signal(SIGTERM);  // so that nobody is there to run it
+  EXPECT_EQ(program.wait(), 0) << program.err();
+  CliProgram first{steering("trigger")};
+  EXPECT_EQ(first.wait(), 0) << first.err();
+  EXPECT_THAT(first.out(), testing::StartsWith("triggered \"m\": it runs within 10 s"));
+  CliProgram second{steering("trigger")};
+  EXPECT_EQ(second.wait(), 0) << second.err();
+  EXPECT_EQ(second.out(), "\"m\" was triggered already, and that run has not begun yet\n");
+}
+
 TEST_F(CliScheduleSlots, AFailedSlotIsRepeatedUntilItEndsWell) {
   CliProgram program{
       every("1h", write_diary() + "; test $SIMBA_ATTEMPT = 3",

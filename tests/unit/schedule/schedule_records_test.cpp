@@ -171,9 +171,9 @@ TEST_F(ScheduleRecordsTest, APauseIsWrittenOnceAndResumedOnce) {
 
 TEST_F(ScheduleRecordsTest, ATriggerIsKeptForTheLeader) {
   register_schedule();
-  records_.trigger("m");
+  EXPECT_TRUE(records_.trigger("m"));
   EXPECT_EQ(content().trigger, store_->record.now);
-  records_.trigger("m");
+  EXPECT_FALSE(records_.trigger("m"));
   EXPECT_EQ(store_->writes, 1);
 }
 
