@@ -232,6 +232,63 @@ class Worker {
   std::atomic<Child::Sender> sender_{Child::Sender::anyone};
 };
 
+/// Says if the schedule of the host that leads differs from ours, which counts only once we lead.
+/// Used by one callback at a time.
+class DefinitionCheck {
+ public:
+  DefinitionCheck(const ScheduleConfig& config, const Store& store, Output& output)
+      : shares_slots_{config.strategy == ScheduleConfig::Strategy::slots},
+        definition_{text_of(config)},
+        store_{store},
+        output_{output} {}
+
+  /// Hears of every change of the owner. Asks the store until it has compared them once, with a
+  /// deadline.
+  void changed(const MutexContender& contender, const MutexState& state) {
+    const std::string& owner = state.after().owner_id();
+    if (compared_ || owner.empty() || owner == contender.contender_id()) return;
+    const std::string& mutex = contender.mutex();
+    try {
+      const std::string registered = store_.schedule_records(1s).report(mutex).definition;
+      if (registered.empty()) return;
+      compared_ = true;
+      if (registered == definition_) return;
+      output_.note(text(mutex, registered), {{"event", "definition_differs"},
+                                             {"mutex", mutex},
+                                             {"registered", registered},
+                                             {"definition", definition_}});
+    } catch (const Error&) {
+      return;  // whoever leads is told of it
+    }
+  }
+
+ private:
+  /// As the record has it: its first 400 bytes.
+  static std::string text_of(ScheduleConfig config) {
+    config.slots.history = SlotOptions{}.history;  // may differ
+    return to_string(config).substr(0, 400);
+  }
+
+  std::string text(const std::string& mutex, const std::string& registered) const {
+    if (!shares_slots_) {
+      return fmt::format(
+          "schedule \"{}\" has slots that hosts share (\"{}\"), but none here (--per-leader), so "
+          "starts may be repeated; make it the same on all hosts",
+          printable(mutex), printable(registered));
+    }
+    return fmt::format(
+        "schedule \"{}\" is \"{}\" on the host that leads, and \"{}\" here; make it the same on "
+        "all hosts",
+        printable(mutex), printable(registered), printable(definition_));
+  }
+
+  const bool shares_slots_;
+  const std::string definition_;
+  const Store& store_;
+  Output& output_;
+  bool compared_ = false;
+};
+
 class ScheduleCommand final : public Command {
  public:
   CLI::App* add_to(CLI::App& app) override {
@@ -334,6 +391,7 @@ Examples:
                       drain + time_to_kill};
     LongRunning life;
     Worker worker{invocation, signals, store, drain, keep_output_, output};
+    DefinitionCheck definition{config, store, output};
     const Scheduler* self = nullptr;
     Scheduler scheduler{
         mutex,
@@ -346,6 +404,7 @@ Examples:
                life.answered(service.contender(), state);
                tell(output, service.contender(), state);
                worker.changed(service, state);
+               definition.changed(service.contender(), state);
              },
          .on_event = [&](MutexContendService& service,
                          const ContentionEvent& event) { life.note(service.contender(), event); },

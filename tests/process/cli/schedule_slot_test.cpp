@@ -159,6 +159,23 @@ TEST_F(CliScheduleSlots, AHostThatIsToldToEndLeavesTheNextSlotToAnother) {
   EXPECT_EQ(entries().size(), 2U);
 }
 
+TEST_F(CliScheduleSlots, AHostThatDoesNotLeadIsToldThatItsDefinitionDiffers) {
+  CliProgram leader{every("1h", write_diary(), {"--history", "5", "--jitter", "1ms"})};
+  ASSERT_TRUE(has_entries(1)) << leader.err();
+  CliProgram other{every("1h", write_diary())};
+  EXPECT_TRUE(
+      other.notes("schedule \"m\" is \"every 3600s, jitter 0.001s\" on the host that leads, "
+                  "and \"every 3600s\" here; make it the same on all hosts"))
+      << other.err();
+  CliProgram alone{every("1h", write_diary(), {"--per-leader"})};
+  EXPECT_TRUE(alone.notes("but none here (--per-leader), so starts may be repeated"))
+      << alone.err();
+  CliProgram same{every("1h", write_diary(), {"--jitter", "1ms"})};
+  CliProgram last{every("2h", write_diary())};
+  EXPECT_TRUE(last.notes("and \"every 7200s\" here")) << last.err();
+  EXPECT_THAT(same.err(), testing::Not(HasSubstr("on all hosts")));
+}
+
 TEST_F(CliScheduleSlots, IsPausedTriggeredAndResumedFromElsewhere) {
   CliProgram program{every("100ms", "true")};
   ASSERT_TRUE(eventually([&] { return std::filesystem::exists(database) && last_ended() >= 2; }))
