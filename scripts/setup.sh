@@ -9,7 +9,7 @@ build=(g++ cmake ninja-build libasio-dev libspdlog-dev libfmt-dev libhowardhinna
        libsqlite3-dev libpq-dev libmariadb-dev libhiredis-dev libssl-dev
        libzookeeper-mt-dev libyaml-cpp-dev libcli11-dev nlohmann-json3-dev prometheus-cpp-dev
        libgtest-dev libgmock-dev libbenchmark-dev liblua5.1-0-dev)
-# For simba/boost_asio.hpp. A Boost that is there stays: each version of it replaces the others.
+# For simba::http and simba/boost_asio.hpp. A Boost that is there stays: each version of it replaces the others.
 [ -e /usr/include/boost/version.hpp ] || build+=('libboost1.81-dev|libboost-dev')
 servers=(postgresql mariadb-server redis-server redis-sentinel redis-tools
          python3-redis python3-croniter openssl

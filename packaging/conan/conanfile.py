@@ -13,7 +13,8 @@ from conan.tools.build import check_min_cppstd
 from conan.tools.cmake import CMake, CMakeDeps, CMakeToolchain, cmake_layout
 from conan.tools.files import copy, load
 
-STORES = ("sqlite", "postgresql", "mysql", "redis", "zookeeper", "config")
+# And with "config" and "http" what else needs a library.
+STORES = ("sqlite", "postgresql", "mysql", "redis", "zookeeper", "config", "http")
 
 
 class SimbaConan(ConanFile):

@@ -9,7 +9,8 @@ vcpkg_check_features(OUT_FEATURE_OPTIONS feature_options
     sqlite SIMBA_WITH_SQLITE
     postgresql SIMBA_WITH_POSTGRESQL
     mysql SIMBA_WITH_MYSQL
-    redis SIMBA_WITH_REDIS)
+    redis SIMBA_WITH_REDIS
+    http SIMBA_WITH_HTTP)
 
 vcpkg_cmake_configure(
   SOURCE_PATH "${SOURCE_PATH}"
