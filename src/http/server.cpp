@@ -96,16 +96,24 @@ bool is_plain(std::string_view target) noexcept {
                      [](char c) { return static_cast<unsigned char>(c) > ' ' && c != '\x7f'; });
 }
 
-/// The request, or the status that it is refused with.
-std::variant<Request, int> to_request(const Parser::value_type& message, std::string peer) {
+/// The request without its body, or the status that it is refused with. For a parser that has read
+/// no further: trailers, which come behind the body, would be among the headers.
+std::variant<Request, int> to_request(const Parser::value_type& message, std::string peer,
+                                      const ServerOptions& options) {
+  // Beast counts the request line and what follows it apart.
+  std::size_t size = message.method_string().size() + message.target().size() +
+                     std::string_view{"  HTTP/1.1\r\n\r\n"}.size();
+  for (const auto& field : message) {
+    size += field.name_string().size() + field.value().size() + std::string_view{": \r\n"}.size();
+  }
+  if (size > options.header_bytes) return 431;
+
   const auto hosts = message.count(wire::field::host);
   if (hosts > 1 || (hosts == 0 && message.version() >= 11)) return 400;
   const std::string_view target = view_of(message.target());
   if ((!target.starts_with('/') && target != "*") || !is_plain(target)) return 400;
 
-  Request request{.method = std::string{view_of(message.method_string())},
-                  .body = message.body(),
-                  .peer = std::move(peer)};
+  Request request{.method = std::string{view_of(message.method_string())}, .peer = std::move(peer)};
   const auto path_end = std::min(target.find('#'), target.size());
   const auto question = std::min(target.find('?'), path_end);
   request.path = target.substr(0, question);
@@ -376,6 +384,12 @@ class Connection : public std::enable_shared_from_this<Connection> {
 
   void read_body() {
     const auto& message = parser_->get();
+    version_ = message.version();
+    keeps_alive_ = message.keep_alive();
+    only_head_ = message.method() == wire::verb::head;
+    auto request = to_request(message, peer_, core_.options());
+    if (const int* const status = std::get_if<int>(&request)) return refuse(*status);
+    request_ = std::get<Request>(std::move(request));
     if (!parser_->is_done() && message[wire::field::expect] == "100-continue") {
       on_stream([&](auto& stream) {
         asio::async_write(stream, asio::buffer(go_on.data(), go_on.size()),
@@ -413,15 +427,10 @@ class Connection : public std::enable_shared_from_this<Connection> {
   }
 
   void handle() {
-    const auto& message = parser_->get();
-    version_ = message.version();
-    keeps_alive_ = message.keep_alive();
-    only_head_ = message.method() == wire::verb::head;
-    auto request = to_request(message, peer_);
-    if (const int* const status = std::get_if<int>(&request)) return refuse(*status);
+    request_.body = std::move(parser_->get().body());
     enter(Phase::answering, core_.options().answer_time);
     ++number_;
-    core_.handle(std::get<Request>(std::move(request)), shared_from_this());
+    core_.handle(std::exchange(request_, {}), shared_from_this());
   }
 
   void written(const error_code& error) {
@@ -516,6 +525,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   // the request
   std::uint64_t number_ = 0;
   std::optional<Parser> parser_;
+  Request request_;
   unsigned version_ = 11;
   bool keeps_alive_ = false;
   bool only_head_ = false;
@@ -845,16 +855,20 @@ ListenAddress parse_listen_address(std::string_view text, std::string_view where
 ParsedRequest parse_request(std::string_view bytes, const ServerOptions& limits) {
   Parser parser;
   set_limits(parser, limits);
-  parser.eager(true);
-  for (error_code error; !parser.is_done();) {
+  std::optional<Request> request;
+  while (!parser.is_done()) {
+    error_code error;
     const std::size_t taken = parser.put(asio::buffer(bytes.data(), bytes.size()), error);
     if (error == wire::error::need_more || (!error && taken == 0)) return {};
     if (error) return {.refused = status_of(error)};
     bytes.remove_prefix(taken);
+    if (request || !parser.is_header_done()) continue;
+    auto read = to_request(parser.get(), {}, limits);
+    if (const int* const status = std::get_if<int>(&read)) return {.refused = *status};
+    request = std::get<Request>(std::move(read));
   }
-  auto request = to_request(parser.get(), {});
-  if (const int* const status = std::get_if<int>(&request)) return {.refused = *status};
-  return {.request = std::get<Request>(std::move(request))};
+  if (request) request->body = std::move(parser.get().body());
+  return {.request = std::move(request)};
 }
 
 class Server::Impl {

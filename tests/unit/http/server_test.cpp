@@ -113,6 +113,18 @@ TEST(HttpServer, ReadsBodiesOfAnyFraming) {
   EXPECT_THAT(careful.until_closed(), EndsWith("POST /p? abc"));
 }
 
+TEST(HttpServer, TakesNothingThatComesBehindABodyForAHeader) {
+  const Server server = start([](const Request& request) {
+    return Response{.body = std::string{request.header("X-Admin")}};
+  });
+  RawClient client{port_of(server), "POST /p HTTP/1.1\r\n" + std::string{host} +
+                                        "Transfer-Encoding: chunked\r\nConnection: close\r\n\r\n"
+                                        "1\r\na\r\n0\r\nX-Admin: yes\r\nHost: other\r\n\r\n"};
+  const std::string answer = client.until_closed();
+  EXPECT_THAT(answer, StartsWith("HTTP/1.1 200 "));
+  EXPECT_THAT(answer, HasSubstr("Content-Length: 0\r\n"));
+}
+
 TEST(HttpServer, ClosesAfterARequestOfHttp10WhichNeedsNoHost) {
   const Server server = start();
   RawClient client{port_of(server), "OPTIONS /leader HTTP/1.0\r\n\r\n"};
@@ -150,6 +162,9 @@ INSTANTIATE_TEST_SUITE_P(
                               "Transfer-Encoding: chunked\r\n\r\n"},
                   400},
         std::pair{"GET / HTTP/1.1\r\nHost: a\r\nX: " + std::string(9'000, 'x') + "\r\n\r\n", 431},
+        std::pair{"GET /" + std::string(5'000, 'x') +
+                      " HTTP/1.1\r\nHost: a\r\nX: " + std::string(5'000, 'x') + "\r\n\r\n",
+                  431},
         std::pair{"GET /" + std::string(9'000, 'x') + " HTTP/1.1\r\nHost: a\r\n\r\n", 431},
         std::pair{std::string{"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 65537\r\n\r\n"}, 413},
         std::pair{"POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n10001\r\n" +
