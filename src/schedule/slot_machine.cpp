@@ -81,6 +81,7 @@ SlotMachine::Actions SlotMachine::lead(FencingToken token, LocalTime now) {
   failures_ = 0;
   refused_ = false;
   told_delay_ = false;
+  told_ahead_ = false;
   ran_.clear();
   heard_at_ = now;
   return read();
@@ -205,18 +206,18 @@ SlotMachine::Actions SlotMachine::failed(const Error& error, LocalTime now) {
   wake_ = now + backoff();
   if (!told_delay_ && (failures_ >= failures_to_tell || !error.is_transient())) {
     told_delay_ = true;
-    actions.events.push_back(delay(error));
+    actions.events.push_back(stalled(error.what()));
   }
   return actions;
 }
 
-SlotEvent SlotMachine::delay(const Error& error) const {
+SlotEvent SlotMachine::stalled(std::string message) const {
   return {.kind = SlotEvent::Kind::stalled,
           .mutex = mutex_,
           .slot = {},
           .count = 1,
           .attempts_left = 0,
-          .message = error.what()};
+          .message = std::move(message)};
 }
 
 /// False: what the store has cannot be read, and nothing is to be written.
@@ -235,7 +236,7 @@ bool SlotMachine::learn(const MutexRecord& record, LocalTime now, Actions& actio
     return true;
   } catch (const Error& error) {
     readable_ = false;
-    if (!std::exchange(told_delay_, true)) actions.events.push_back(delay(error));
+    if (!std::exchange(told_delay_, true)) actions.events.push_back(stalled(error.what()));
     return false;
   }
 }
@@ -405,7 +406,17 @@ SlotMachine::Actions SlotMachine::wait(LocalTime now) {
   state_ = State::waiting;
   const auto due = due_at(record_);
   wake_ = std::max(due ? std::min(local_time(*due), look_) : look_, now + 1ms);
-  return {};
+  Actions actions;
+  const SystemTime time = store_time(now);
+  const bool ahead = !record_.paused && record_.last && *record_.last > time + whole(look_interval);
+  if (ahead && !told_ahead_) {
+    actions.events.push_back(
+        stalled(fmt::format("the clock of the slots was set back: it says {}, and the slot of {} "
+                            "has begun; the next one is the first after that",
+                            time_text(time), time_text(*record_.last))));
+  }
+  told_ahead_ = ahead;
+  return actions;
 }
 
 /// The definition of the leader counts. If only its options are others, the slots stay as they are.

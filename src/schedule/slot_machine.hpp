@@ -93,7 +93,7 @@ class SlotMachine {
   bool names_us(const RunReport& run) const noexcept;
   std::optional<Slot> open_slot_of_ours() const noexcept;
   bool has_begun_ours() const noexcept;
-  SlotEvent delay(const Error& error) const;
+  SlotEvent stalled(std::string message) const;
 
   void register_definition(SlotRecord& next, SystemTime now);
   void change_times(SlotRecord& next, SystemTime now);
@@ -158,6 +158,7 @@ class SlotMachine {
   int failures_ = 0;             // of requests, one after another
   bool refused_ = false;         // the last write that was answered
   bool told_delay_ = false;
+  bool told_ahead_ = false;  // that the last slot is of a time to come
 };
 
 }  // namespace simba::detail

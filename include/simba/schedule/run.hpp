@@ -122,7 +122,8 @@ struct SlotEvent {
     failed,   ///< a run failed; `attempts_left` says whether it is repeated
     lost,     ///< no outcome of an earlier run was recorded; `attempts_left` as with `failed`
     definition_changed,  ///< another process has registered a different definition
-    stalled,  ///< the store does not answer, or its record cannot be used, so no slot can begin
+    stalled,  ///< no slot can begin: the store does not answer, its record cannot be used, or the
+              ///< clock of the slots was set back
   };
   Kind kind = Kind::missed;
   std::string mutex{};

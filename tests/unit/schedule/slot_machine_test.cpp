@@ -298,6 +298,28 @@ TEST_F(SlotMachineTest, AClockThatIsSetBackOpensNoSlotAgain) {
   EXPECT_EQ(begun_[2].time, wall_begin_ + 120s);
 }
 
+TEST_F(SlotMachineTest, ThatAClockWasSetBackIsToldOnceAndAgainByTheNextLeader) {
+  lead();
+  end();
+  offset_ = -9s;
+  advance(15s);
+  EXPECT_THAT(events_, IsEmpty()) << "clocks of hosts differ";
+  offset_ = -600s;
+  advance(60s);
+  ASSERT_THAT(kinds(), ElementsAre(Kind::stalled));
+  EXPECT_THAT(events_[0].message, HasSubstr("set back"));
+  EXPECT_THAT(events_[0].message, HasSubstr(time_text(wall_begin_)));
+  machine_->end_term();
+  lead(2);
+  advance(60s);
+  EXPECT_THAT(kinds(), ElementsAre(Kind::stalled, Kind::stalled));
+  store_.change([](SlotRecord& record) { record.paused = true; });
+  machine_->end_term();
+  lead(3);
+  advance(60s);
+  EXPECT_THAT(events_, SizeIs(2)) << "it is paused, and nobody misses a slot";
+}
+
 // ---- stopping --------------------------------------------------------------------------------
 
 TEST_F(SlotMachineTest, StoppedWhileItBeginsGivesTheSlotBack) {
