@@ -254,6 +254,17 @@ TEST_F(SlotRulesTest, WhatRestsOnWhatTheServerHasForgottenWasNotPromised) {
   EXPECT_FALSE(checker_.failed()) << checker_.what();
 }
 
+TEST_F(SlotRulesTest, OneWhoseBeginningTheServerHasForgottenDoesNotEndTheRunOfAnother) {
+  share(at_least_once(5));
+  pass(10s);
+  const Slot slot = run(first_, 1, at(1), WorkEnd::well);
+  end_in_store(RunOutcome::succeeded, at_least_once(5));
+  rules_.ends(second_, slot, WorkEnd::badly);
+  pass(10s);
+  run(first_, 1, at(2), WorkEnd::well);
+  EXPECT_FALSE(checker_.failed()) << checker_.what();
+}
+
 TEST_F(SlotRulesTest, WhatTheServerHasNotForgottenStillCounts) {
   pass(10s);
   const Slot slot = run(first_, 1, at(1), WorkEnd::well);

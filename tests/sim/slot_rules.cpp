@@ -252,6 +252,7 @@ void SlotRules::ends(Party& party, const Slot& slot, WorkEnd how) {
   const auto found = mutex.slots.find(slot.number);
   if (found == mutex.slots.end() || !found->second.attempts.contains(slot.attempt)) return;
   Attempt& attempt = found->second.attempts.at(slot.attempt);
+  if (attempt.by != &party) return;  // begun again, since the server has forgotten that it was
   attempt.ended = now();
   attempt.how = how;
 }
