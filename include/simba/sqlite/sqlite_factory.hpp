@@ -13,7 +13,8 @@ namespace simba::sqlite {
 /// Whether child processes of an owner keep its mutexes locked when it dies.
 enum class ChildProcesses {
   ignore,     ///< its mutexes are free as soon as its own process has died
-  keep_lock,  ///< they stay locked until the programs that it started have died too
+  keep_lock,  ///< they stay locked until the programs that it started have died too, or the
+              ///< lease is over
 };
 
 /// Who may use a database that is created, and who is trusted with one that exists.

@@ -19,7 +19,7 @@ class SqliteStoreOptions final
     keys_.choice<sqlite::ChildProcesses>(
         {.name = "child-processes",
          .meaning = "whether child processes of an owner keep its mutexes locked when it dies: "
-                    "`keep-lock` until they have died too"},
+                    "`keep-lock` until they have died too, or the lease is over"},
         options_.child_processes,
         {{"ignore", sqlite::ChildProcesses::ignore},
          {"keep-lock", sqlite::ChildProcesses::keep_lock}});

@@ -120,6 +120,31 @@ TEST_F(CliRunFaults, ItsCommandDoesNotOutliveTheGuardian) {
   EXPECT_EQ(owner(), "");
 }
 
+// Nobody is left to stop what CMD has started. It keeps the mutex from being free before the lease
+// is over, as it would be otherwise.
+TEST_F(CliRunFaults,
+       KilledWithItsGuardianTheMutexIsNotFreeAtOnceWhileWhatItsCommandHasStartedLives) {
+  CliProgram program{script(stubborn, {"--ttl", "1h"})};
+  const pid_t outer = program.number("outer");
+  const pid_t inner = program.number("inner");
+  const auto guardians = support::children_of(program.process());
+  ASSERT_EQ(guardians.size(), 1U);
+  // So that neither sees the end of the other.
+  for (const pid_t one : {program.process(), guardians.front()}) {
+    ::kill(one, SIGSTOP);
+    ASSERT_TRUE(eventually([&] { return support::is_stopped(one); }));
+  }
+  for (const pid_t one : {program.process(), guardians.front()}) ::kill(one, SIGKILL);
+  EXPECT_EQ(program.wait(), -SIGKILL);
+  EXPECT_TRUE(eventually([&] { return !is_alive(outer); })) << "the kernel ends CMD itself";
+  ASSERT_TRUE(is_alive(inner));
+  CliProgram early{script("echo ran", {"--timeout", "0"})};
+  EXPECT_EQ(early.wait(), 75) << early.err();
+  EXPECT_EQ(early.out(), "") << support::safety_violation << "CMD beside the next owner";
+  ::kill(inner, SIGKILL);
+  expect_gone_for_the_next_owner(inner);
+}
+
 // Its first act: the guardian may not have come to anything since it has forked.
 TEST_F(CliRunFaults, ACommandThatKillsItsGuardianAtOnceIsEndedWithAllThatItHasStarted) {
   const auto mark = folder.path().string() + "/inner";
