@@ -1,6 +1,8 @@
 // simba schedule: a command that only the leader runs, again and again.
 #include <algorithm>
+#include <chrono>
 #include <csignal>
+#include <sstream>
 #include <string>
 #include <unistd.h>
 
@@ -67,6 +69,40 @@ TEST_F(CliSchedule, WaitsForTheTimeOfItsExpression) {
   program.signal(SIGTERM);
   EXPECT_EQ(program.wait(), 0) << program.err();
   EXPECT_EQ(program.out(), "");
+}
+
+TEST_F(CliSchedule, TheFirstRunOfALeaderWaitsForTheInitialDelay) {
+  const auto begun = support::now();
+  CliProgram program{schedule("echo run", {"--per-leader", "--initial-delay", "1500ms"})};
+  EXPECT_TRUE(has_run(program, 1));
+  EXPECT_GE(support::now() - begun, std::chrono::milliseconds{1500});
+}
+
+TEST_F(CliSchedule, ThePeriodIsFromEndToStartOrWithRateFromStartToStart) {
+  // Seconds since the boot, in hundredths.
+  const Words command{"--every", "400ms", "--",
+                      "sh",      "-c",    "cut -d ' ' -f 1 /proc/uptime; sleep 0.3"};
+  const auto shortest_gap = [](const std::string& starts) {
+    std::istringstream lines{starts};
+    double shortest = 1e9;
+    double before = -1e9;
+    for (double start = 0; lines >> start; before = start) {
+      shortest = std::min(shortest, start - before);
+    }
+    return shortest;
+  };
+  for (const bool rate : {false, true}) {
+    Words options{"--per-leader"};
+    if (rate) options.emplace_back("--rate");
+    options.insert(options.end(), command.begin(), command.end());
+    CliProgram program{line("schedule", options)};
+    if (rate) {
+      EXPECT_TRUE(eventually([&] { return shortest_gap(program.out()) < 0.6; })) << program.out();
+    } else {
+      EXPECT_TRUE(has_run(program, 4));
+      EXPECT_GT(shortest_gap(program.out()), 0.65) << program.out();
+    }
+  }
 }
 
 TEST_F(CliSchedule, AnotherTakesOverWhenTheLeaderEnds) {

@@ -184,6 +184,20 @@ TEST_F(CliTerminal, ACommandThatCannotBeRunGivesItBack) {
   EXPECT_TRUE(program.shows("got hello")) << program.screen();
 }
 
+TEST_F(CliTerminal, NoColourIsUsedWhereTheVariableSaysSo) {
+  support::CliProgram holder{script("echo held; exec sleep 600", {"--id", "holder"})};
+  ASSERT_TRUE(holder.says("held"));
+  for (const std::string value : {"", "1"}) {  // empty counts as not set
+    OnTerminal program{
+        {"NO_COLOR=" + value, SIMBA_TEST_COMMAND, "status", "-b", "sqlite:" + database.string()},
+        "/usr/bin/env"};
+    EXPECT_TRUE(program.shows("holder")) << program.screen();
+    EXPECT_EQ(program.wait(), 0);
+    EXPECT_EQ(program.screen().find("\033[3") == std::string::npos, !value.empty())
+        << program.screen();
+  }
+}
+
 TEST_F(CliTerminal, AWaitIsShownOnALineThatIsReplaced) {
   support::CliProgram holder{script("echo held; exec sleep 600", {"--id", "holder"})};
   ASSERT_TRUE(holder.says("held"));
