@@ -123,6 +123,23 @@ class RedisErrors : public ::testing::Test {
   Console console_{server_.location()};
 };
 
+// As when it is cut off together with its clients: the other side may have another master.
+TEST_F(RedisErrors, AMasterWithFewerReplicasThanItMustHaveGrantsAndRenewsNothing) {
+  const auto must_have = [&](const char* replicas) {
+    console_.ask({"CONFIG", "SET", "min-replicas-to-write", replicas});
+  };
+  must_have("1");
+  Attempt attempt{options()};
+  attempt.expect_error(ErrorKind::unavailable, "min-replicas-to-write");
+  EXPECT_FALSE(attempt.service().is_owner()) << support::safety_violation;
+  EXPECT_EQ(console_.value({"EXISTS", owner_key("m")}), "0");
+  must_have("0");
+  ASSERT_TRUE(attempt.owns()) << attempt.log().text();
+  must_have("1");
+  EXPECT_TRUE(attempt.contender().wait_for_releases(1, scaled(10s))) << "it steps down";
+  must_have("0");
+}
+
 TEST_F(RedisErrors, AWrongPasswordOrUserIsNamedAndThePasswordIsNot) {
   auto wrong = options();
   wrong.password = Secret{"wrong-secret"};

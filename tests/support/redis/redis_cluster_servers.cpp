@@ -3,6 +3,7 @@
 #include <functional>
 #include <stdexcept>
 #include <thread>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -54,14 +55,29 @@ std::uint16_t cluster_bus_port(std::uint16_t port) {
   return static_cast<std::uint16_t>(port - 12'000);
 }
 
+ServerOptions node_of_group(std::string product, Tls tls, std::vector<std::string> arguments,
+                            const Server* first) {
+  if (tls != Tls::off) {
+    arguments.insert(arguments.end(), {"--tls-replication", "yes", "--tls-cluster", "yes"});
+    if (first != nullptr) {
+      const auto folder = first->location().certificates;
+      arguments.insert(arguments.end(),
+                       {"--tls-cert-file", folder + "/server.crt", "--tls-key-file",
+                        folder + "/server.key", "--tls-ca-cert-file", folder + "/ca.crt"});
+    }
+  }
+  return {.product = std::move(product), .tls = tls, .arguments = std::move(arguments)};
+}
+
 RedisClusterServers::RedisClusterServers(const std::vector<std::string>& arguments,
-                                         const std::function<void(std::size_t)>& before_node) {
+                                         const std::function<void(std::size_t)>& before_node,
+                                         Tls tls) {
   for (std::size_t i = 0; i < size; ++i) {
     if (before_node) {
       before_node(i);
     }
-    nodes_.push_back(
-        std::make_unique<Server>(ServerOptions{"redis-cluster-node", Tls::off, arguments}));
+    nodes_.push_back(std::make_unique<Server>(node_of_group(
+        "redis-cluster-node", tls, arguments, nodes_.empty() ? nullptr : nodes_.front().get())));
     RedisConsole console{nodes_.back()->location()};
     console.ask({"CLUSTER", "SET-CONFIG-EPOCH", std::to_string(i + 1)});
     console.ask({"CLUSTER", "ADDSLOTSRANGE", std::to_string(first_slot(i)),

@@ -39,9 +39,10 @@ bool is_ready(RedisConsole& sentinel) {
 
 }  // namespace
 
-RedisSentinelServers::RedisSentinelServers(const std::vector<std::string>& arguments) {
+RedisSentinelServers::RedisSentinelServers(const std::vector<std::string>& arguments, Tls tls) {
   for (int i = 0; i < 2; ++i) {
-    nodes_.push_back(std::make_unique<Server>(ServerOptions{"redis", Tls::off, arguments}));
+    nodes_.push_back(std::make_unique<Server>(
+        node_of_group("redis", tls, arguments, nodes_.empty() ? nullptr : nodes_.front().get())));
   }
   const auto master = std::to_string(nodes_[0]->port());
   const auto password = nodes_[0]->location().password;
@@ -49,7 +50,8 @@ RedisSentinelServers::RedisSentinelServers(const std::vector<std::string>& argum
   replica.ask({"REPLICAOF", "127.0.0.1", master});
   replica.ask({"CONFIG", "REWRITE"});
   for (std::size_t i = 0; i < sentinels; ++i) {
-    sentinels_.push_back(std::make_unique<Server>(ServerOptions{"redis-sentinel-node"}));
+    sentinels_.push_back(std::make_unique<Server>(
+        node_of_group("redis-sentinel-node", tls, {}, nodes_.front().get())));
     RedisConsole sentinel{sentinels_.back()->location()};
     sentinel.ask({"SENTINEL", "MONITOR", master_name, "127.0.0.1", master, "2"});
     sentinel.ask({"SENTINEL", "SET", master_name, "auth-user", "admin", "auth-pass", password,
@@ -76,6 +78,7 @@ bool RedisSentinelServers::is_ready() {
 Location RedisSentinelServers::location() const {
   auto location = sentinels_.front()->location();
   location.socket.clear();
+  location.certificates = nodes_.front()->location().certificates;
   location.master_name = master_name;
   for (const auto& sentinel : sentinels_) {
     location.ports.push_back(sentinel->port());

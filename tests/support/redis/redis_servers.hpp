@@ -23,6 +23,11 @@ class RedisServer final : public Server {
       : Server{{"redis", tls, std::move(arguments)}} {}
 };
 
+/// The options of the next node of a group. With TLS it uses that towards the others, too, and the
+/// certificates of the first node; null: it is the first.
+ServerOptions node_of_group(std::string product, Tls tls, std::vector<std::string> arguments,
+                            const Server* first);
+
 /// Three masters as a Redis Cluster, each with a third of the slots and without replicas; users as
 /// in RedisServer. A node is held to have failed after two seconds.
 ///
@@ -34,7 +39,8 @@ class RedisClusterServers {
   /// `before_node` runs before each node is launched, with its index: what it puts into the
   /// environment reaches that node.
   explicit RedisClusterServers(const std::vector<std::string>& arguments = {},
-                               const std::function<void(std::size_t)>& before_node = {});
+                               const std::function<void(std::size_t)>& before_node = {},
+                               Tls tls = Tls::off);
 
   /// All nodes.
   Location location() const;
@@ -70,7 +76,7 @@ class RedisSentinelServers {
  public:
   static constexpr std::size_t sentinels = 3;
 
-  explicit RedisSentinelServers(const std::vector<std::string>& arguments = {});
+  explicit RedisSentinelServers(const std::vector<std::string>& arguments = {}, Tls tls = Tls::off);
 
   /// The sentinels.
   Location location() const;
