@@ -69,7 +69,7 @@ void TracedContention::end(const Runtime& runtime) noexcept {
   change(runtime, std::nullopt, {.result = TraceResult::given_up});
 }
 
-/// What is left behind where it has stopped waiting, or has lost what it owned, is no stage.
+/// After it has stopped waiting, or has lost what it owned, there is none.
 std::optional<TraceStage> TracedContention::stage_in(ContentionMachine::Phase phase,
                                                      bool lost) const {
   using Phase = ContentionMachine::Phase;
