@@ -19,6 +19,7 @@ setup: ## Install the Debian packages that are missing for build and run
 
 servers: ## Install the servers that tests and benchmarks start
 	@scripts/setup.sh build servers
+	@scripts/fetch-prometheus.sh
 
 build: setup ## Build library, tests and examples; programs are in build/bin
 	@scripts/build.sh dev

@@ -24,7 +24,7 @@ simba_add_document_test(ReleaseIsNamedEverywhere release)
 if(TARGET simba-command)
   simba_add_document_test(NameOnlyWhatTheCommandHas command --simba "$<TARGET_FILE:simba-command>")
 endif()
-find_program(SIMBA_PROMTOOL NAMES promtool)
+find_program(SIMBA_PROMTOOL NAMES promtool HINTS "${PROJECT_SOURCE_DIR}/build/prometheus/usr/bin")
 mark_as_advanced(SIMBA_PROMTOOL)
 if(SIMBA_PROMTOOL)
   add_test(NAME Documents.AlertsFireWhenTheyShould

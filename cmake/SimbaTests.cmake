@@ -31,6 +31,7 @@ foreach(target IN ITEMS simba_test_support simba-test-server)
   target_compile_definitions(${target} PRIVATE
     SIMBA_TEST_MYSQL="${PROJECT_SOURCE_DIR}/build/mysql-5.7"
     SIMBA_TEST_MYSQL97="${PROJECT_SOURCE_DIR}/build/servers/sid/mysql"
+    SIMBA_TEST_PROMETHEUS="${PROJECT_SOURCE_DIR}/build/prometheus/usr/bin/prometheus"
     SIMBA_TEST_SERVER="$<TARGET_FILE:simba-test-server>"
     SIMBA_TEST_JVM_CONTENDER="${PROJECT_SOURCE_DIR}/tests/support/jvm/jvm_contender.py"
     SIMBA_TEST_JAVA_CLASSES="${PROJECT_BINARY_DIR}/test-classes")
@@ -306,6 +307,15 @@ foreach(group IN LISTS groups)
       SIMBA_TEST_EXAMPLES="$<TARGET_FILE_DIR:simba-example-lock>")
     add_dependencies(${target} simba-examples)
   endif()
+  if(group STREQUAL "library")
+    add_executable(simba-scraped-contender "${PROJECT_SOURCE_DIR}/tests/process/library/scraped_contender.cpp")
+    simba_test_options(simba-scraped-contender)
+    target_link_libraries(simba-scraped-contender PRIVATE simba::config Asio::asio fmt::fmt)
+    target_link_libraries(${target} PRIVATE nlohmann_json::nlohmann_json)
+    target_compile_definitions(${target} PRIVATE SIMBA_TEST_SOURCES="${PROJECT_SOURCE_DIR}"
+      SIMBA_TEST_SCRAPED_CONTENDER="$<TARGET_FILE:simba-scraped-contender>")
+    add_dependencies(${target} simba-scraped-contender)
+  endif()
   if(group MATCHES "^cli")
     target_compile_definitions(${target} PRIVATE
       SIMBA_TEST_COMMAND="$<TARGET_FILE:simba-command>"
@@ -340,6 +350,7 @@ if(SIMBA_PROCESS_TESTS)
   simba_add_script_tests(TestScript test_sh_test.sh $<TARGET_FILE:simba-test-server>)
   simba_add_script_tests(IncludesScript check_includes_test.sh)
   simba_add_script_tests(FetchMySqlScript fetch_mysql_test.sh)
+  simba_add_script_tests(FetchPrometheusScript fetch_prometheus_test.sh)
   simba_add_script_tests(AbiScript abi_test.sh)
   simba_add_script_tests(SetupScript setup_test.sh)
 endif()

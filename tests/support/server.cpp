@@ -146,23 +146,31 @@ std::string Server::log() {
 
 namespace {
 
-std::string missing_program(const char* program, std::string_view remedy) {
+std::string missing_program(std::string_view what, const char* program, std::string_view remedy) {
   if (::access(program, X_OK) == 0) {
     return {};
   }
-  return fmt::format("no MySQL at {}: {}", program, remedy);
+  return fmt::format("no {} at {}: {}", what, program, remedy);
 }
 
 }  // namespace
 
 std::string MySqlServer::missing() {
-  return missing_program(SIMBA_TEST_MYSQL "/mysqld",
+  return missing_program("MySQL", SIMBA_TEST_MYSQL "/mysqld",
                          "scripts/fetch-mysql.sh brings it (needs npm)");
 }
 
 std::string MySql97Server::missing() {
-  return missing_program(SIMBA_TEST_MYSQL97 "/usr/sbin/mysqld",
+  return missing_program("MySQL", SIMBA_TEST_MYSQL97 "/usr/sbin/mysqld",
                          "scripts/fetch-server.sh sid/mysql brings it (needs mmdebstrap)");
+}
+
+std::string PrometheusServer::missing() {
+  if (::access("/usr/bin/prometheus", X_OK) == 0) {
+    return {};
+  }
+  return missing_program("Prometheus", SIMBA_TEST_PROMETHEUS,
+                         "scripts/fetch-prometheus.sh brings it");
 }
 
 }  // namespace simba::support

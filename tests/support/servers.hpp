@@ -47,4 +47,15 @@ class MySql97Server final : public Server {
   static std::string missing();
 };
 
+/// Prometheus of Debian, which scripts/fetch-prometheus.sh brings to build/prometheus. `files` are
+/// those of its configuration: "prometheus.yml=...".
+class PrometheusServer final : public Server {
+ public:
+  explicit PrometheusServer(std::vector<std::string> files)
+      : Server{{"prometheus", Tls::off, std::move(files)}} {}
+
+  /// Why it cannot be started here, for GTEST_SKIP(); empty: it can.
+  static std::string missing();
+};
+
 }  // namespace simba::support

@@ -70,9 +70,12 @@ std::unique_ptr<Product> make_product(std::string_view name) {
   if (name == "zookeeper-node") {
     return make_zookeeper_node();
   }
+  if (name == "prometheus") {
+    return make_prometheus();
+  }
   throw std::invalid_argument{
       fmt::format("no server '{}' (known: postgresql, mariadb, mysql, mysql97, redis, "
-                  "redis-cluster-node, redis-sentinel-node, zookeeper, zookeeper-node)",
+                  "redis-cluster-node, redis-sentinel-node, zookeeper, zookeeper-node, prometheus)",
                   name)};
 }
 

@@ -100,6 +100,7 @@ std::unique_ptr<Product> make_redis_cluster_node();
 std::unique_ptr<Product> make_redis_sentinel();
 std::unique_ptr<Product> make_zookeeper();
 std::unique_ptr<Product> make_zookeeper_node();
+std::unique_ptr<Product> make_prometheus();
 
 /// By name. Throws std::invalid_argument where there is no such product.
 std::unique_ptr<Product> make_product(std::string_view name);
