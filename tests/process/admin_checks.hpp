@@ -167,6 +167,34 @@ inline void expect_owner_is_seen(engine::StoreAdmin& admin, MutexServiceFactory&
   }
 }
 
+/// For stores that know who waits.
+inline void expect_waiting_are_listed_in_order(engine::StoreAdmin& admin,
+                                               MutexServiceFactory& factory) {
+  const std::string mutex = unique("line");
+  const Member owner{factory, mutex, "owner-1"};
+  ASSERT_TRUE(owner.contender.wait_for_acquisitions(1, patience));
+  const auto waiting = [&] {
+    std::vector<std::string> ids;
+    const auto all = admin.list_with_waiting();
+    const MutexEntry* const entry = entry_of(all, mutex);
+    if (entry == nullptr || !entry->waiting) return ids;
+    for (const auto& one : *entry->waiting) {
+      EXPECT_GT(one.since, StoreTime{});
+      ids.push_back(one.contender_id);
+    }
+    return ids;
+  };
+  EXPECT_THAT(waiting(), testing::IsEmpty());
+  const Member second{factory, mutex, "waits-1"};
+  EXPECT_TRUE(support::eventually([&] { return waiting().size() == 1; }));
+  const Member third{factory, mutex, "waits-2"};
+  EXPECT_TRUE(support::eventually([&] { return waiting().size() == 2; }));
+  EXPECT_THAT(waiting(), testing::ElementsAre("waits-1", "waits-2"));
+  const auto all = admin.list();
+  ASSERT_NE(entry_of(all, mutex), nullptr);
+  EXPECT_FALSE(entry_of(all, mutex)->waiting);
+}
+
 /// `factory` has a short lease.
 inline void expect_eviction_hands_over(engine::StoreAdmin& admin, MutexServiceFactory& factory,
                                        MutexServiceFactory& other) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <vector>
@@ -9,6 +10,14 @@
 #include "simba/core/time.hpp"
 
 namespace simba::engine {
+
+/// A contender in the line for a mutex.
+struct WaitingContender {
+  std::string contender_id{};
+  StoreTime since{};
+
+  friend bool operator==(const WaitingContender&, const WaitingContender&) = default;
+};
 
 /// A mutex as known to a store.
 struct MutexEntry {
@@ -19,6 +28,10 @@ struct MutexEntry {
   /// The time until anyone else may acquire it. Empty if the store has sessions: it is held until
   /// the owner's session ends.
   std::optional<std::chrono::milliseconds> left{};
+
+  /// Who waits, first in line first, `StoreAdmin::most_waiting` of them at most. Empty: the store
+  /// does not know, or was not asked.
+  std::optional<std::vector<WaitingContender>> waiting{};
 };
 
 /// Something an operator should know.
@@ -46,6 +59,8 @@ struct StoreReport {
 /// Threads: calls must not overlap.
 class StoreAdmin {
  public:
+  static constexpr std::size_t most_waiting = 100;
+
   virtual ~StoreAdmin() = default;
 
   /// Throws Error of kind `configuration` if the store itself does not exist yet, such as a missing
@@ -69,6 +84,10 @@ class StoreAdmin {
 
   /// Checks permissions, version and settings. Throws only if the store cannot be reached.
   virtual StoreReport examine() = 0;
+
+  /// As `list`, with those who wait if the store knows them: Redis and ZooKeeper do. Contenders of
+  /// the JVM library are seen on Redis once one of ours waits beside them.
+  virtual std::vector<MutexEntry> list_with_waiting() { return list(); }
 };
 
 }  // namespace simba::engine

@@ -225,4 +225,16 @@ MutexEntry entry_in(std::span<const Reply, 2> replies, const std::string& mutex)
   return entry;
 }
 
+std::optional<std::vector<engine::WaitingContender>> waiting_in(const Reply& reply) {
+  if (!reply.is(Reply::Type::array) || reply.elements.size() % 2 != 0) return std::nullopt;
+  std::vector<engine::WaitingContender> waiting;
+  waiting.reserve(reply.elements.size() / 2);
+  for (std::size_t i = 0; i < reply.elements.size(); i += 2) {
+    const auto microseconds = detail::parse_number<std::int64_t>(reply.elements[i + 1].text);
+    waiting.push_back({.contender_id = reply.elements[i].text,
+                       .since = StoreTime{milliseconds{microseconds.value_or(0) / 1'000}}});
+  }
+  return waiting;
+}
+
 }  // namespace simba::redis

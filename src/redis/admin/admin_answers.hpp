@@ -64,4 +64,7 @@ engine::LeaseRecord record_in(const Reply& reply, const std::string& mutex);
 /// The replies to the script that retrieves and to HGET of the last token. Throws as `record_in`.
 engine::MutexEntry entry_in(std::span<const Reply, 2> replies, const std::string& mutex);
 
+/// The reply to ZRANGE of a line with its scores; empty if it is none, or the server refuses.
+std::optional<std::vector<engine::WaitingContender>> waiting_in(const Reply& reply);
+
 }  // namespace simba::redis

@@ -41,13 +41,24 @@ constexpr int most_tries = 20;
 constexpr std::chrono::minutes longest_listing{5};
 constexpr std::size_t most_names = 1'000'000;
 
-/// The replies to `look_at`.
-constexpr std::size_t look_replies = 2;
+/// The replies to `look_at`, and of them those that tell the owner.
+constexpr std::size_t owner_replies = 2;
 
-std::string look_at(const std::string& mutex, bool whole_script) {
+enum class Waiting { left_out, included };
+
+constexpr std::size_t replies_to(Waiting waiting) noexcept {
+  return waiting == Waiting::included ? owner_replies + 1 : owner_replies;
+}
+
+std::string look_at(const std::string& mutex, bool whole_script, Waiting waiting) {
   const ScriptCall call = ScriptCall::retrieve(mutex);
-  return (whole_script ? call.by_text() : call.by_hash()) +
-         command({"HGET", lock_name(mutex) + ":fence", "token"});
+  std::string commands = (whole_script ? call.by_text() : call.by_hash()) +
+                         command({"HGET", lock_name(mutex) + ":fence", "token"});
+  if (waiting == Waiting::included) {
+    commands += command({"ZRANGE", lock_name(mutex) + ":line", "0",
+                         std::to_string(engine::StoreAdmin::most_waiting - 1), "WITHSCORES"});
+  }
+  return commands;
 }
 
 bool is_error(const Reply& reply, ServerError::Code code) {
@@ -59,17 +70,8 @@ class RedisAdmin final : public engine::StoreAdmin {
   RedisAdmin(const RedisOptions& options, const std::shared_ptr<const Runtime>& runtime)
       : console_{options, runtime}, runtime_{runtime}, unreadable_{runtime->log} {}
 
-  std::vector<MutexEntry> list() override {
-    std::vector<MutexEntry> entries;
-    detail::ListingBudget budget{"Redis"};
-    for (const Endpoint& master : console_.masters()) add_all_of(master, entries, budget);
-    std::sort(entries.begin(), entries.end(),
-              [](const MutexEntry& a, const MutexEntry& b) { return a.mutex < b.mutex; });
-    // A slot that moved meanwhile was seen at both its servers.
-    const auto same = [](const MutexEntry& a, const MutexEntry& b) { return a.mutex == b.mutex; };
-    entries.erase(std::unique(entries.begin(), entries.end(), same), entries.end());
-    return entries;
-  }
+  std::vector<MutexEntry> list() override { return list(Waiting::left_out); }
+  std::vector<MutexEntry> list_with_waiting() override { return list(Waiting::included); }
 
   MutexEntry find(const std::string& mutex) override {
     check(mutex);
@@ -94,6 +96,18 @@ class RedisAdmin final : public engine::StoreAdmin {
   engine::StoreReport examine() override { return examine_servers(console_); }
 
  private:
+  std::vector<MutexEntry> list(Waiting waiting) {
+    std::vector<MutexEntry> entries;
+    detail::ListingBudget budget{"Redis"};
+    for (const Endpoint& master : console_.masters()) add_all_of(master, waiting, entries, budget);
+    std::sort(entries.begin(), entries.end(),
+              [](const MutexEntry& a, const MutexEntry& b) { return a.mutex < b.mutex; });
+    // A slot that moved meanwhile was seen at both its servers.
+    const auto same = [](const MutexEntry& a, const MutexEntry& b) { return a.mutex == b.mutex; };
+    entries.erase(std::unique(entries.begin(), entries.end(), same), entries.end());
+    return entries;
+  }
+
   void check(const std::string& mutex) const {
     check_name("mutex name", mutex, NameLimits{}.mutex);
     if (console_.options().topology == Topology::cluster && mutex.starts_with('}')) {
@@ -102,8 +116,9 @@ class RedisAdmin final : public engine::StoreAdmin {
   }
 
   MutexEntry look(const std::string& mutex) {
-    const auto replies = console_.ask_about(mutex, look_at(mutex, true), look_replies);
-    return entry_in(std::span{replies}.first<look_replies>(), mutex);
+    const auto replies = console_.ask_about(mutex, look_at(mutex, true, Waiting::left_out),
+                                             replies_to(Waiting::left_out));
+    return entry_in(std::span{replies}.first<owner_replies>(), mutex);
   }
 
   /// As the owner would do it; one of the JVM library, which has no token, under any. False: it
@@ -155,24 +170,33 @@ class RedisAdmin final : public engine::StoreAdmin {
                              place_of(master))};
   }
 
-  void add_all_of(const Endpoint& master, std::vector<MutexEntry>& entries,
+  void add_all_of(const Endpoint& master, Waiting waiting, std::vector<MutexEntry>& entries,
                   detail::ListingBudget& budget) {
+    const std::size_t each = replies_to(waiting);
     const std::set<std::string> found = names_at(master, budget);
     const std::vector<std::string> names{found.begin(), found.end()};
     for (std::span<const std::string> rest{names}; !rest.empty();) {
       const auto batch = rest.first(std::min(rest.size(), batch_size));
       std::string commands;
-      for (const std::string& name : batch) commands += look_at(name, &name == &names.front());
-      const auto replies = console_.ask(master, commands, batch.size() * look_replies);
+      for (const std::string& name : batch) {
+        commands += look_at(name, &name == &names.front(), waiting);
+      }
+      const auto replies = console_.ask(master, commands, batch.size() * each);
       for (std::size_t i = 0; i < batch.size(); ++i) {
-        const auto answer = std::span{replies}.subspan(i * look_replies).first<look_replies>();
+        const auto answer = std::span{replies}.subspan(i * each).first<owner_replies>();
         // Of a slot that is moving, and after a SCRIPT FLUSH, once more and alone.
         const bool again = answer[0].is(Reply::Type::error) &&
                            (is_error(answer[0], ServerError::Code::no_script) ||
                             console_.options().topology == Topology::cluster);
         try {
           entries.push_back(again ? look(batch[i]) : entry_in(answer, batch[i]));
-          budget.spend(entries.back().owner_id);
+          MutexEntry& entry = entries.back();
+          budget.spend(entry.owner_id);
+          if (waiting == Waiting::included) {
+            entry.waiting = waiting_in(replies[i * each + owner_replies]);
+            if (!entry.waiting) continue;
+            for (const auto& one : *entry.waiting) budget.spend(one.contender_id);
+          }
         } catch (const Error& error) {
           if (!detail::UnreadableMutexes::concerns_one(error)) throw;
           unreadable_.leave_out(batch[i], error);

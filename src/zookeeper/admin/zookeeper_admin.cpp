@@ -1,6 +1,7 @@
 #include "simba/zookeeper/zookeeper_admin.hpp"
 
 #include <algorithm>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -48,6 +49,16 @@ MutexEntry owned_mutex(const std::string& mutex, const std::string& node,
           .fencing_token = static_cast<FencingToken>(answer.stat.created_zxid)};
 }
 
+/// Those whose nodes are still there.
+std::vector<engine::WaitingContender> waiting_among(std::span<const NodeAnswer> nodes) {
+  std::vector<engine::WaitingContender> waiting;
+  for (const NodeAnswer& node : nodes) {
+    if (node.code != Code::ok) continue;
+    waiting.push_back({.contender_id = node.text, .since = node.stat.created_at});
+  }
+  return waiting;
+}
+
 class ZooKeeperAdmin final : public engine::StoreAdmin {
  public:
   ZooKeeperAdmin(Settings settings, const std::shared_ptr<const Runtime>& runtime)
@@ -57,31 +68,8 @@ class ZooKeeperAdmin final : public engine::StoreAdmin {
                  settings_.connection_timeout},
         unreadable_{runtime->log} {}
 
-  std::vector<MutexEntry> list() override {
-    console_.sync();
-    const std::string base = settings_.root.empty() ? "/" : settings_.root;
-    const NodeAnswer all = console_.children({base}).front();
-    if (all.code == Code::no_node) return {};
-    if (all.code != Code::ok) throw error_of(all.code, "list the mutexes of", base);
-    std::vector<std::string> mutexes = all.names;
-    std::erase_if(mutexes, [&](const std::string& name) {
-      return name.starts_with(probe_prefix) || name == records_name ||
-             (settings_.root.empty() && name == "zookeeper");
-    });
-    std::sort(mutexes.begin(), mutexes.end());
-    detail::ListingBudget budget{"ZooKeeper"};
-    for (const std::string& name : mutexes) budget.spend(name);
-    std::vector<MutexEntry> entries;
-    entries.reserve(mutexes.size());
-    for (std::size_t at = 0; at < mutexes.size(); at += batch_size) {
-      const auto begin = mutexes.begin() + static_cast<std::ptrdiff_t>(at);
-      const auto size = std::min(batch_size, mutexes.size() - at);
-      const std::size_t before = entries.size();
-      add(std::vector<std::string>{begin, begin + static_cast<std::ptrdiff_t>(size)}, entries);
-      for (std::size_t i = before; i < entries.size(); ++i) budget.spend(entries[i].owner_id);
-    }
-    return entries;
-  }
+  std::vector<MutexEntry> list() override { return list(Waiting::left_out); }
+  std::vector<MutexEntry> list_with_waiting() override { return list(Waiting::included); }
 
   MutexEntry find(const std::string& mutex) override {
     check(mutex);
@@ -121,6 +109,39 @@ class ZooKeeperAdmin final : public engine::StoreAdmin {
   engine::StoreReport examine() override { return examine_servers(console_, settings_, *random_); }
 
  private:
+  enum class Waiting { left_out, included };
+
+  std::vector<MutexEntry> list(Waiting waiting) {
+    console_.sync();
+    const std::string base = settings_.root.empty() ? "/" : settings_.root;
+    const NodeAnswer all = console_.children({base}).front();
+    if (all.code == Code::no_node) return {};
+    if (all.code != Code::ok) throw error_of(all.code, "list the mutexes of", base);
+    std::vector<std::string> mutexes = all.names;
+    std::erase_if(mutexes, [&](const std::string& name) {
+      return name.starts_with(probe_prefix) || name == records_name ||
+             (settings_.root.empty() && name == "zookeeper");
+    });
+    std::sort(mutexes.begin(), mutexes.end());
+    detail::ListingBudget budget{"ZooKeeper"};
+    for (const std::string& name : mutexes) budget.spend(name);
+    std::vector<MutexEntry> entries;
+    entries.reserve(mutexes.size());
+    for (std::size_t at = 0; at < mutexes.size(); at += batch_size) {
+      const auto begin = mutexes.begin() + static_cast<std::ptrdiff_t>(at);
+      const auto size = std::min(batch_size, mutexes.size() - at);
+      const std::size_t before = entries.size();
+      add(std::vector<std::string>{begin, begin + static_cast<std::ptrdiff_t>(size)}, waiting,
+          entries);
+      for (std::size_t i = before; i < entries.size(); ++i) {
+        budget.spend(entries[i].owner_id);
+        if (!entries[i].waiting) continue;
+        for (const auto& one : *entries[i].waiting) budget.spend(one.contender_id);
+      }
+    }
+    return entries;
+  }
+
   void check(const std::string& mutex) const {
     check_name("mutex name", mutex, NameLimits{}.mutex);
     check_node_name("mutex name", mutex);
@@ -152,17 +173,22 @@ class ZooKeeperAdmin final : public engine::StoreAdmin {
     throw changes(mutex);
   }
 
-  void add(const std::vector<std::string>& mutexes, std::vector<MutexEntry>& entries) {
+  void add(const std::vector<std::string>& mutexes, Waiting waiting,
+           std::vector<MutexEntry>& entries) {
     std::vector<std::string> paths;
     paths.reserve(mutexes.size());
     for (const std::string& mutex : mutexes) paths.push_back(path_of(mutex));
     const auto lines = console_.children(paths);
-    std::vector<std::string> nodes;  // of the owners, in the order of the mutexes that have one
+    // Of the contenders that are looked at, in the order of the mutexes: the owner, then who waits.
+    const std::size_t most = waiting == Waiting::included ? 1 + most_waiting : 1;
+    std::vector<std::string> nodes;
     for (std::size_t i = 0; i < mutexes.size(); ++i) {
       const auto contenders = contenders_among(lines[i].names);
-      if (!contenders.empty()) nodes.push_back(paths[i] + "/" + contenders.front());
+      for (std::size_t k = 0; k < std::min(most, contenders.size()); ++k) {
+        nodes.push_back(paths[i] + "/" + contenders[k]);
+      }
     }
-    const auto owners = console_.get(nodes);
+    const auto found = console_.get(nodes);
     std::size_t next = 0;
     for (std::size_t i = 0; i < mutexes.size(); ++i) {
       const Code code = lines[i].code;
@@ -173,16 +199,19 @@ class ZooKeeperAdmin final : public engine::StoreAdmin {
         leave_out(mutexes[i], error_of(code, "list the contenders of", paths[i]));
         continue;
       }
-      if (contenders_among(lines[i].names).empty()) {
+      const std::size_t looked_at = std::min(most, contenders_among(lines[i].names).size());
+      if (looked_at == 0) {
         if (!settings_.root.empty()) entries.push_back(free_mutex(mutexes[i]));
         continue;
       }
       const std::string& node = nodes[next];
-      const NodeAnswer& owner = owners[next];
-      ++next;
+      const NodeAnswer& owner = found[next];
+      const auto others = std::span{found}.subspan(next + 1, looked_at - 1);
+      next += looked_at;
       try {
         entries.push_back(owner.code == Code::ok ? owned_mutex(mutexes[i], node, owner)
                                                  : look(mutexes[i]).entry);
+        if (waiting == Waiting::included) entries.back().waiting = waiting_among(others);
       } catch (const Error& error) {
         leave_out(mutexes[i], error);
       }

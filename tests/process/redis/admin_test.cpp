@@ -72,6 +72,11 @@ TEST_F(RedisAdmin, EvictsAnOwnerAndTheWaiterGetsTheMutex) {
   expect_eviction_hands_over(*admin, *factory, *other);
 }
 
+TEST_F(RedisAdmin, ListsThoseWhoWaitInTheirOrder) {
+  const auto factory = redis::make_redis_factory(options);
+  expect_waiting_are_listed_in_order(*admin, *factory);
+}
+
 TEST_F(RedisAdmin, LeavesFreeMutexesAlone) {
   const auto factory = redis::make_redis_factory(options);
   expect_free_mutexes_stay_free(*admin, *factory);

@@ -63,6 +63,11 @@ TEST_F(ZooKeeperAdmin, EvictsAnOwnerAndTheWaiterGetsTheMutex) {
   expect_eviction_hands_over(*admin, *factory, *other);
 }
 
+TEST_F(ZooKeeperAdmin, ListsThoseWhoWaitInTheirOrder) {
+  const auto factory = zookeeper::make_zookeeper_factory(options);
+  expect_waiting_are_listed_in_order(*admin, *factory);
+}
+
 TEST_F(ZooKeeperAdmin, LeavesFreeMutexesAlone) {
   const auto factory = zookeeper::make_zookeeper_factory(options);
   expect_free_mutexes_stay_free(*admin, *factory);
