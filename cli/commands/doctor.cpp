@@ -9,10 +9,9 @@
 
 #include <fmt/format.h>
 
-#include "cli/child/lease_keeper.hpp"
 #include "cli/command.hpp"
 #include "cli/errors.hpp"
-#include "cli/host_clock.hpp"
+#include "cli/examination.hpp"
 #include "cli/output/log.hpp"
 #include "cli/output/printable.hpp"
 #include "cli/output/times.hpp"
@@ -24,27 +23,6 @@ using engine::Finding;
 using std::chrono::milliseconds;
 using Weight = Finding::Weight;
 
-/// A round trip that is longer is measured again, on the connection that is there then.
-constexpr milliseconds long_trip{10};
-
-/// A lease that is renewed more often than this lives from a store and a machine that never pause.
-constexpr milliseconds short_ttl{100};
-
-/// Clocks that differ more than this are worth a word.
-constexpr milliseconds large_offset{2'000};
-
-std::string_view name_of(Weight weight) noexcept {
-  switch (weight) {
-    case Weight::note:
-      return "note";
-    case Weight::warning:
-      return "warning";
-    case Weight::problem:
-      break;
-  }
-  return "problem";
-}
-
 Colour colour_of(Weight weight) noexcept {
   if (weight == Weight::note) return Colour::cyan;
   return weight == Weight::warning ? Colour::yellow : Colour::red;
@@ -53,18 +31,6 @@ Colour colour_of(Weight weight) noexcept {
 milliseconds rounded_up(std::chrono::nanoseconds span) {
   return std::chrono::ceil<milliseconds>(span);
 }
-
-/// A report and when it was asked for and came.
-struct TimedReport {
-  explicit TimedReport(engine::StoreAdmin& admin)
-      : asked{wall_now()}, report{admin.examine()}, answered{wall_now()} {}
-
-  milliseconds took() const { return answered - asked; }
-
-  WallTime asked;
-  engine::StoreReport report;
-  WallTime answered;
-};
 
 class Examination {
  public:
@@ -102,11 +68,7 @@ class Examination {
             {"named_by", named_by},
             {"settings", settings},
             {"unused", unused}});
-    for (const auto& value : values) {
-      if (value.warning.empty()) continue;
-      add({.weight = Weight::warning,
-           .text = fmt::format("{} from {}: {}", value.key, value.origin, value.warning)});
-    }
+    for (const Finding& finding : setting_findings(configuration)) add(finding);
   }
 
   void show_plan(const ContentionPlan& plan, const WorstCases& worst) {
@@ -138,40 +100,24 @@ class Examination {
             {"step_down_ms", rounded_up(worst.step_down).count()},
             {"margin_ms", plan.margin.count()},
             {"stop_ms", rounded_up(worst.stop).count()}});
-    if (plan.ttl < short_ttl) {
-      add({.weight = Weight::warning,
-           .text =
-               fmt::format("ttl is very short ({}): a short pause of the machine or of the store "
-                           "loses the mutex; use {} or more",
-                           to_text(plan.ttl), to_text(short_ttl))});
-    }
-    if (const auto problem = margin_problem(plan)) {
-      add({.weight = Weight::problem, .text = *problem});
-    }
+    for (const Finding& finding : plan_findings(plan)) add(finding);
   }
 
   void show_store(engine::StoreAdmin& admin) {
-    TimedReport timed{admin};
-    if (timed.took() > long_trip) {
-      if (TimedReport again{admin}; again.took() < timed.took()) timed = std::move(again);
-    }
+    const TimedReport timed = examine(admin);
     line("server",
          fmt::format("{}, examined in {}", printable(timed.report.server), to_text(timed.took())));
     object({{"event", "server"},
             {"server", timed.report.server},
             {"examined_in_ms", timed.took().count()}});
-    lease_clock_ = timed.report.server_time ? LeaseClock::wall : LeaseClock::steady;
-    if (const auto told = timed.report.server_time) {
-      show_clock(clock_offset(*told, timed.asked, timed.answered));
-    }
+    lease_clock_ = timed.lease_clock();
+    if (const auto clock = timed.clock()) show_clock(*clock);
     for (const Finding& finding : timed.report.findings) add(finding);
   }
 
   void show_clock(const ClockOffset& clock) {
     const auto size = std::chrono::abs(clock.offset);
-    const std::string where = size <= clock.error                   ? "agrees with this host's"
-                              : clock.offset > milliseconds::zero() ? "is ahead of this host's"
-                                                                    : "is behind this host's";
+    const std::string_view where = relation_of(clock);
     line("clock", size <= clock.error
                       ? fmt::format("the store's {}, give or take {}", where, to_text(clock.error))
                       : fmt::format("the store's {} by {}, give or take {}", where, to_text(size),
@@ -179,24 +125,11 @@ class Examination {
     object({{"event", "clock"},
             {"offset_ms", clock.offset.count()},
             {"error_ms", clock.error.count()}});
-    if (size > clock.error + large_offset) {
-      add({.weight = Weight::warning,
-           .text =
-               fmt::format("the clock of the store {} by {}; leases are not affected, because only "
-                           "the store's clock counts, but the times shown are: synchronize both "
-                           "hosts with a time server",
-                           where, to_text(size))});
-    }
+    for (const Finding& finding : clock_findings(clock)) add(finding);
   }
 
-  /// Of those stores whose leases another host counts.
   void show_host_clock(const config::Configuration& configuration) {
-    if (configuration.store() == "sqlite" || configuration.store() == "memory") return;
-    for (const Finding& finding :
-         clock_findings(time_services(), kernel_clock_ppm(), configuration.plan().clock_drift_ppm,
-                        lease_clock_)) {
-      add(finding);
-    }
+    for (const Finding& finding : host_clock_findings(configuration, lease_clock_)) add(finding);
   }
 
   void add(const Finding& finding) {
@@ -288,27 +221,10 @@ Examples:
     try {
       examination.show_store(*configuration.make_admin(make_command_runtime(options.verbosity)));
     } catch (const Error& error) {
-      examination.add({.weight = Weight::problem, .text = error_text(error), .kind = error.kind()});
+      examination.add(finding_of(error));
     }
     examination.show_host_clock(configuration);
     return examination.verdict();
-  }
-
- private:
-  static std::string error_text(const Error& error) {
-    switch (error.kind()) {
-      case ErrorKind::unavailable:
-      case ErrorKind::timeout:
-      case ErrorKind::in_doubt:
-        return fmt::format(
-            "{}\nis the store running, is its address correct, and does a firewall block "
-            "it?",
-            error.what());
-      case ErrorKind::permission:
-        return error.what();  // it names the privilege; there is no other list
-      default:
-        return explain(error);
-    }
   }
 };
 

@@ -1,8 +1,5 @@
 // simba runs: what the store remembers of the runs of a schedule, or of the keys of run --slot.
 #include <CLI/CLI.hpp>
-#include <algorithm>
-#include <chrono>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -12,6 +9,7 @@
 #include "cli/errors.hpp"
 #include "cli/output/log.hpp"
 #include "cli/output/printable.hpp"
+#include "cli/output/run_report.hpp"
 #include "cli/output/table.hpp"
 #include "cli/output/times.hpp"
 #include "cli/store.hpp"
@@ -19,51 +17,6 @@
 
 namespace simba::cli {
 namespace {
-
-using std::chrono::milliseconds;
-
-Json time_json(const std::optional<SystemTime>& time) {
-  return time ? Json(to_utc(*time)) : Json(nullptr);
-}
-
-std::optional<milliseconds> duration_of(const RunReport& run) {
-  if (!run.ended) return std::nullopt;
-  return std::max(*run.ended - run.begun, milliseconds::zero());
-}
-
-/// Work that ends well is recorded without a code: CMD has exited with 0 then.
-std::optional<int> exit_code_of(const RunReport& run) {
-  return run.outcome == RunOutcome::succeeded ? run.exit_code.value_or(0) : run.exit_code;
-}
-
-Json json_of(const std::string& mutex, const RunReport& run) {
-  Json object{{"event", "run"},
-              {"mutex", mutex},
-              {"slot", run.slot},
-              {"number", run.number},
-              {"attempt", run.attempt},
-              {"outcome", to_string(run.outcome)},
-              {"contender_id", run.contender_id},
-              {"fencing_token", run.fencing_token},
-              {"begun", to_utc(run.begun)},
-              {"ended", time_json(run.ended)}};
-  const auto duration = duration_of(run);
-  object["duration_ms"] = duration ? Json(duration->count()) : Json(nullptr);
-  const auto exit_code = exit_code_of(run);
-  object["exit_code"] = exit_code ? Json(*exit_code) : Json(nullptr);
-  object["message"] = run.message;
-  if (!run.output.empty()) object["output"] = run.output;
-  return object;
-}
-
-Json json_of(const std::string& mutex, const ScheduleReport& report) {
-  return {{"event", "schedule"},
-          {"mutex", mutex},
-          {"definition", report.definition},
-          {"paused", report.paused},
-          {"last_slot", time_json(report.last_slot)},
-          {"next_slot", time_json(report.next_slot)}};
-}
 
 Colour colour_of(RunOutcome outcome) noexcept {
   switch (outcome) {
@@ -133,8 +86,8 @@ Examples:
     const std::string& mutex = options.need_mutex();
     const ScheduleReport report = schedule_records_of(options, output).report(mutex);
     if (output.json()) {
-      if (!report.definition.empty()) output.result({}, json_of(mutex, report));
-      for (const RunReport& run : report.runs) output.result({}, json_of(mutex, run));
+      if (!report.definition.empty()) output.result({}, to_json(mutex, report));
+      for (const RunReport& run : report.runs) output.result({}, to_json(mutex, run));
       return to_int(ExitCode::success);
     }
     if (!report.definition.empty()) output.result(headline(report), {});
