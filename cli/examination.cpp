@@ -108,9 +108,9 @@ std::string_view relation_of(const ClockOffset& clock) noexcept {
 std::vector<Finding> clock_findings(const ClockOffset& clock) {
   const auto size = std::chrono::abs(clock.offset);
   if (size <= clock.error + large_offset) return {};
-  return {{.weight = Weight::warning,
-           .text =
-               fmt::format("the clock of the store {} by {}; leases are not affected, because only "
+  return {
+      {.weight = Weight::warning,
+       .text = fmt::format("the clock of the store {} by {}; leases are not affected, because only "
                            "the store's clock counts, but the times shown are: synchronize both "
                            "hosts with a time server",
                            relation_of(clock), to_text(size))}};

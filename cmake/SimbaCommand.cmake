@@ -14,10 +14,21 @@ function(simba_add_command)
   file(GLOB sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/cli/*.cpp"
     "${PROJECT_SOURCE_DIR}/cli/*/*.cpp")
   list(REMOVE_ITEM sources "${PROJECT_SOURCE_DIR}/cli/main.cpp")
+  if(NOT TARGET simba::http)
+    message(STATUS "simba: simba serve is left out (it needs simba::http)")
+    list(FILTER sources EXCLUDE REGEX "/cli/(serve/[a-z_]+|commands/serve)\\.cpp$")
+  endif()
   add_library(simba_cli STATIC ${sources})
   target_include_directories(simba_cli PUBLIC "${PROJECT_SOURCE_DIR}" "${PROJECT_SOURCE_DIR}/src")
   target_link_libraries(simba_cli PUBLIC simba::config nlohmann_json::nlohmann_json
     PRIVATE CLI11::CLI11 fmt::fmt Threads::Threads)
+  if(TARGET simba::http)
+    target_link_libraries(simba_cli PUBLIC simba::http PRIVATE OpenSSL::Crypto)
+    target_compile_definitions(simba_cli PUBLIC SIMBA_HAS_SERVE)
+    simba_embed_texts(cli serve_page.hpp NAMESPACE simba::cli::serve::asset
+      FILES cli/serve/page/index.html cli/serve/page/app.js cli/serve/page/app.css
+      cli/serve/page/icon.svg)
+  endif()
 
   # These two are most of what each file takes to compile.
   target_precompile_headers(simba_cli PRIVATE <CLI/CLI.hpp> <nlohmann/json.hpp>)

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Installs the Debian packages that the given groups need and that are missing.
-# Usage: scripts/setup.sh [build] [servers] [lint] [coverage] [fuzz]      (default: build)
+# Usage: scripts/setup.sh [build] [servers] [lint] [coverage] [fuzz] [browser]      (default: build)
 # Does nothing, quickly, when all of them are there. DEPENDENCIES.md says why each is needed.
 # Where releases name a package differently, "a|b" is the first of these that the release has.
 set -euo pipefail
@@ -18,6 +18,7 @@ servers=(postgresql mariadb-server redis-server redis-sentinel redis-tools
 lint=(clang-format 'clang-tidy-16|clang-tidy' cppcheck codespell abigail-tools)
 coverage=(gcovr)
 fuzz=(clang libclang-rt-dev)
+browser=(chromium chromium-driver fonts-dejavu-core)
 
 die() { echo "setup: $*" >&2; exit 1; }
 
@@ -30,7 +31,8 @@ for group in "$@"; do
     lint) wanted+=("${lint[@]}") ;;
     coverage) wanted+=("${coverage[@]}") ;;
     fuzz) wanted+=("${fuzz[@]}") ;;
-    *) die "unknown group '$group' (known: build servers lint coverage fuzz)" ;;
+    browser) wanted+=("${browser[@]}") ;;
+    *) die "unknown group '$group' (known: build servers lint coverage fuzz browser)" ;;
   esac
 done
 

@@ -1,5 +1,6 @@
 // simba runs: what the store remembers of the runs of a schedule, or of the keys of run --slot.
 #include <CLI/CLI.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 

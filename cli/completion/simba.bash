@@ -17,7 +17,7 @@ _simba_mutexes() {
 }
 
 _simba() {
-  local commands='run schedule elect watch status runs release init doctor demo'
+  local commands='run schedule elect watch status runs serve release init doctor demo'
   local common='--backend --config --store --mutex --id --ttl --transition --share-passwords --json --verbose --help'
   local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]} command='' i
   COMPREPLY=()
@@ -96,7 +96,12 @@ _simba() {
       mapfile -t COMPREPLY < <(compgen -c -- "$word")
       return
       ;;
-    --id | --ttl | --transition | --timeout | --every | --initial-delay | --cron | --zone | --drain | --max-hold | \
+    --tls-cert | --tls-key | --token-file)
+      compopt -o filenames 2>/dev/null
+      mapfile -t COMPREPLY < <(compgen -f -- "$word")
+      return
+      ;;
+    --listen | --host | --interval | --id | --ttl | --transition | --timeout | --every | --initial-delay | --cron | --zone | --drain | --max-hold | \
       --hold-at-least | --slot | --once-per | --max-attempts | --start-within | --jitter | --backfill | \
       --retry-pause | --history)
       return
@@ -116,6 +121,9 @@ _simba() {
         --history --keep-output --per-leader --rate --drain --'
       ;;
     elect) own='--on-acquired --on-released --on-failure --drain --max-hold' ;;
+    serve)
+      own='--listen --tls-cert --tls-key --token-file --host --allow-release --history --interval'
+      ;;
     release) own='--force' ;;
   esac
   if [[ $word == -* ]]; then

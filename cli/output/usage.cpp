@@ -15,7 +15,7 @@ namespace {
 constexpr std::string_view words_of_cmd = "-- CMD [ARG...]";
 
 /// What comes after the name of a command.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 10> synopses{{
+constexpr std::array<std::pair<std::string_view, std::string_view>, 11> synopses{{
     {"run", "-m NAME [OPTIONS] -- CMD [ARG...]"},
     {"schedule",
      "-m NAME --every TIME|--cron FIELDS [OPTIONS] -- CMD [ARG...]\n"
@@ -24,6 +24,7 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 10> synopses
     {"watch", "[-m NAME] [OPTIONS]"},
     {"status", "[-m NAME] [OPTIONS]"},
     {"runs", "-m NAME [OPTIONS]"},
+    {"serve", "[-m NAME] [OPTIONS]"},
     {"release", "-m NAME --force [OPTIONS]"},
     {"init", "[OPTIONS]"},
     {"doctor", "[OPTIONS]"},
@@ -80,7 +81,7 @@ std::vector<std::string> option_names(const CLI::App& app) {
 }
 
 /// What other programs call our commands.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 9> other_names{{
+constexpr std::array<std::pair<std::string_view, std::string_view>, 10> other_names{{
     {"help", "--help"},
     {"version", "--version"},
     {"list", "status"},
@@ -90,6 +91,7 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 9> other_nam
     {"acquire", "run"},
     {"unlock", "release"},
     {"leader", "elect"},
+    {"ui", "serve"},
 }};
 
 std::string_view our_name_of(std::string_view word) {

@@ -117,7 +117,7 @@ class RedisAdmin final : public engine::StoreAdmin {
 
   MutexEntry look(const std::string& mutex) {
     const auto replies = console_.ask_about(mutex, look_at(mutex, true, Waiting::left_out),
-                                             replies_to(Waiting::left_out));
+                                            replies_to(Waiting::left_out));
     return entry_in(std::span{replies}.first<owner_replies>(), mutex);
   }
 
