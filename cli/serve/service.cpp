@@ -14,7 +14,6 @@
 namespace simba::cli::serve {
 namespace {
 
-using http::Header;
 using http::Request;
 using http::Response;
 
