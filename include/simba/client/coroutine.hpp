@@ -135,7 +135,8 @@ using TryLockAwaitable = Awaitable<LockResult>;
 using UnlockAwaitable = Awaitable<bool>;
 using OwnerAwaitable = Awaitable<MutexOwner>;
 
-/// As `Client::lock`, without blocking: `co_await` gives the Lock or throws.
+/// As `Client::lock`, without blocking: `co_await` gives the Lock or throws. Keep the Lock: what is
+/// not kept is given back at once, and GCC does not warn of that in a `co_await`.
 LockAwaitable lock_async(const Client& client, std::string name, LockOptions options = {},
                          std::stop_token stop = {});
 

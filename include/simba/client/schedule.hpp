@@ -66,6 +66,8 @@ struct ScheduleOptions {
 /// Lifetime: owns the work. Nothing runs after `stop()` or the destructor has returned, except that
 /// the work may itself stop or destroy the schedule, and that work which does not return within the
 /// drain limit of the store's options is no longer waited for. May outlive the client.
+/// Errors: an object without a schedule (default-constructed, moved from) leads nothing, and its
+/// health is `out`.
 class [[nodiscard]] Schedule {
  public:
   Schedule() noexcept;
@@ -83,7 +85,6 @@ class [[nodiscard]] Schedule {
   /// lead.
   [[nodiscard]] std::chrono::nanoseconds lease_left() const noexcept;
 
-  /// An object without a schedule (default-constructed, moved from) is `out`.
   [[nodiscard]] Health health() const noexcept;
 
   /// Ends the schedule; waits for a run that is under way, up to the drain limit, and for the

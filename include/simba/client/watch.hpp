@@ -17,6 +17,9 @@ namespace simba {
 /// Threads: every function may be called from any thread, also inside the callback.
 /// Lifetime: owns the callback; none runs after `stop()` or the destructor has returned, except
 /// that the callback may itself stop or destroy the watch. May outlive the client.
+/// Errors: while the store does not answer, it keeps the last owner, whose `has_owner()` is false
+/// once the lease is over, logs that, and looks again. An exception of the callback is logged. An
+/// object without a watch (default-constructed, moved from) sees nobody.
 class [[nodiscard]] Watch {
  public:
   /// Called on the client's executor, one call at a time, with each new owner that it sees, which
