@@ -60,11 +60,11 @@ void expect_refused(Contract& contract, const std::string& mutex, const std::str
   };
   refused([&] {
     Unchecked contender{mutex, "a contender"};
-    factory->create_mutex_contend_service(contender);
+    static_cast<void>(factory->create_mutex_contend_service(contender));
   });
   refused([&] {
     RecordingRetriever retriever{mutex};
-    factory->create_mutex_retrieval_service(retriever);
+    static_cast<void>(factory->create_mutex_retrieval_service(retriever));
   });
   refused([&] { const SimbaLocker locker{mutex, *factory}; });
 }
@@ -145,7 +145,7 @@ void contender_ids_up_to_the_limit_work_and_longer_ones_are_refused(Contract& co
     expect_usable(contract, contract.fresh_name(), repeated(character, limit));
     Unchecked too_long{mutex, repeated(character, limit + 1)};
     try {
-      factory->create_mutex_contend_service(too_long);
+      static_cast<void>(factory->create_mutex_contend_service(too_long));
       ADD_FAILURE() << "the id was not refused";
     } catch (const InvalidArgumentError& error) {
       EXPECT_NE(std::string{error.what()}.find(std::to_string(limit)), std::string::npos)
@@ -158,7 +158,7 @@ void contender_ids_with_quotes_braces_and_spaces_work(Contract& contract) {
   for (const char* id : {"it's", "two words", "{\"a\"}", "@@", "%s", "J\u00fcrgen", "\\", "a/b"}) {
     if (refuses(contract.store().refuses_contender_id, id)) {
       Unchecked contender{contract.fresh_name(), id};
-      EXPECT_THROW(contract.factory()->create_mutex_contend_service(contender),
+      EXPECT_THROW(static_cast<void>(contract.factory()->create_mutex_contend_service(contender)),
                    InvalidArgumentError)
           << "contender id [" << id << "]";
     } else {
@@ -174,7 +174,8 @@ void blank_and_malformed_names_are_refused(Contract& contract) {
     expect_refused(contract, name);
     const auto factory = contract.factory();
     Unchecked contender{contract.fresh_name(), name};
-    EXPECT_THROW(factory->create_mutex_contend_service(contender), InvalidArgumentError)
+    EXPECT_THROW(static_cast<void>(factory->create_mutex_contend_service(contender)),
+                 InvalidArgumentError)
         << "contender id [" << name << "]";
   }
 }

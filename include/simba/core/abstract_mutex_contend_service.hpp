@@ -24,12 +24,12 @@ class AbstractMutexContendService : public AbstractMutexRetrievalService,
  public:
   MutexContender& contender() const noexcept final { return contender_; }
 
-  bool is_owner() const noexcept override;
-  bool is_in_ttl() const noexcept override;
-  LocalTime lease_until() const noexcept override;
-  std::chrono::nanoseconds lease_left() const noexcept final;
-  std::stop_token lost() const override;
-  FencingToken fencing_token() const noexcept override;
+  [[nodiscard]] bool is_owner() const noexcept override;
+  [[nodiscard]] bool is_in_ttl() const noexcept override;
+  [[nodiscard]] LocalTime lease_until() const noexcept override;
+  [[nodiscard]] std::chrono::nanoseconds lease_left() const noexcept final;
+  [[nodiscard]] std::stop_token lost() const override;
+  [[nodiscard]] FencingToken fencing_token() const noexcept override;
 
  protected:
   AbstractMutexContendService(MutexContender& contender, std::shared_ptr<Executor> executor,

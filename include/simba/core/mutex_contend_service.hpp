@@ -15,24 +15,24 @@ namespace simba {
 /// at any point; what protects a resource from that is the fencing token.
 class MutexContendService : public virtual MutexRetrievalService {
  public:
-  virtual MutexContender& contender() const noexcept = 0;
+  [[nodiscard]] virtual MutexContender& contender() const noexcept = 0;
 
   /// True while the contender owns the mutex according to its local deadline. Reads the clock: a
   /// process that was paused past its lease gets `false` as soon as it resumes, before it has
   /// contacted the store. False as soon as `stop()` begins, and in a forked child.
-  virtual bool is_owner() const noexcept = 0;
+  [[nodiscard]] virtual bool is_owner() const noexcept = 0;
 
   /// `is_owner()`, and the ttl has not passed.
-  virtual bool is_in_ttl() const noexcept = 0;
+  [[nodiscard]] virtual bool is_in_ttl() const noexcept = 0;
 
   /// Until when nobody else can own the mutex, as far as this process knows: the local end of the
   /// lease. Moves forward with each renewal, including those while `on_released` runs within
   /// `stop()`, when `is_owner()` is already false. `LocalTime::min()` if nothing is held: before
   /// the first acquisition, after a loss, once the mutex is being released, and in a forked child.
-  virtual LocalTime lease_until() const noexcept = 0;
+  [[nodiscard]] virtual LocalTime lease_until() const noexcept = 0;
 
   /// The time left until `lease_until()`; zero if nothing is held.
-  virtual std::chrono::nanoseconds lease_left() const noexcept = 0;
+  [[nodiscard]] virtual std::chrono::nanoseconds lease_left() const noexcept = 0;
 
   /// For an `on_released` that failed to clean up what the mutex protects: the `stop()` in progress
   /// does not release the mutex. The lease is no longer renewed and expires, so nobody else owns
@@ -48,12 +48,14 @@ class MutexContendService : public virtual MutexRetrievalService {
   /// another in no particular order, and after a loss `on_released` waits until all have returned,
   /// unless `stop()` is called in the meantime. `stop_requested()` is true before the first one
   /// runs.
-  virtual std::stop_token lost() const = 0;
+  [[nodiscard]] virtual std::stop_token lost() const = 0;
 
   /// The token of the current or, after it has ended, of the last ownership; 0 before the first.
-  virtual FencingToken fencing_token() const noexcept = 0;
+  [[nodiscard]] virtual FencingToken fencing_token() const noexcept = 0;
 
-  const std::string& contender_id() const noexcept { return contender().contender_id(); }
+  [[nodiscard]] const std::string& contender_id() const noexcept {
+    return contender().contender_id();
+  }
 };
 
 }  // namespace simba

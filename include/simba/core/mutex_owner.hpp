@@ -38,33 +38,33 @@ struct LocalLease {
 class MutexOwner {
  public:
   /// Nobody.
-  static const MutexOwner& none() noexcept;
+  [[nodiscard]] static const MutexOwner& none() noexcept;
 
   MutexOwner() = default;
   MutexOwner(std::string owner_id, StoreLease lease, LocalLease local_lease,
              FencingToken fencing_token, std::shared_ptr<const Clock> clock);
 
   /// The contender id of the holder; empty for nobody.
-  const std::string& owner_id() const noexcept { return owner_id_; }
+  [[nodiscard]] const std::string& owner_id() const noexcept { return owner_id_; }
 
-  StoreTime acquired_at() const noexcept { return lease_.acquired_at; }
-  StoreTime ttl_at() const noexcept { return lease_.ttl_at; }
-  StoreTime transition_at() const noexcept { return lease_.transition_at; }
-  FencingToken fencing_token() const noexcept { return fencing_token_; }
-  const LocalLease& local_lease() const noexcept { return local_lease_; }
+  [[nodiscard]] StoreTime acquired_at() const noexcept { return lease_.acquired_at; }
+  [[nodiscard]] StoreTime ttl_at() const noexcept { return lease_.ttl_at; }
+  [[nodiscard]] StoreTime transition_at() const noexcept { return lease_.transition_at; }
+  [[nodiscard]] FencingToken fencing_token() const noexcept { return fencing_token_; }
+  [[nodiscard]] const LocalLease& local_lease() const noexcept { return local_lease_; }
 
-  bool is_owner(std::string_view contender_id) const noexcept;
+  [[nodiscard]] bool is_owner(std::string_view contender_id) const noexcept;
 
   /// `ttl_at > now`, on the local clock.
-  bool is_in_ttl() const noexcept;
-  bool is_in_ttl(std::string_view contender_id) const noexcept;
+  [[nodiscard]] bool is_in_ttl() const noexcept;
+  [[nodiscard]] bool is_in_ttl(std::string_view contender_id) const noexcept;
 
   /// `transition_at >= now`, on the local clock: nobody else may acquire yet.
-  bool is_in_transition() const noexcept;
-  bool is_in_transition_of(std::string_view contender_id) const noexcept;
+  [[nodiscard]] bool is_in_transition() const noexcept;
+  [[nodiscard]] bool is_in_transition_of(std::string_view contender_id) const noexcept;
 
   /// The same as `is_in_transition()`: a passed ttl alone does not make a mutex free.
-  bool has_owner() const noexcept;
+  [[nodiscard]] bool has_owner() const noexcept;
 
   /// The same holder with the same token and the same lease on the store's clock.
   friend bool operator==(const MutexOwner& one, const MutexOwner& other) noexcept {

@@ -25,10 +25,10 @@ class MutexRetrievalService {
  public:
   virtual ~MutexRetrievalService() = default;
 
-  virtual ServiceStatus status() const noexcept = 0;
+  [[nodiscard]] virtual ServiceStatus status() const noexcept = 0;
 
   /// The last known change; `MutexState::none()` before the first one and after `stop()`.
-  virtual MutexState mutex_state() const = 0;
+  [[nodiscard]] virtual MutexState mutex_state() const = 0;
 
   /// INITIAL -> RUNNING. Does not wait for the store.
   /// Throws IllegalStateError in any other state, and Error (duplicate_id) if another service of
@@ -56,10 +56,10 @@ class MutexRetrievalService {
   /// callback of `lost()`, call `stop()` in the latter.
   virtual void close() noexcept = 0;
 
-  bool running() const noexcept { return status() == ServiceStatus::running; }
-  MutexOwner before_owner() const { return mutex_state().before(); }
-  MutexOwner after_owner() const { return mutex_state().after(); }
-  bool has_owner() const { return mutex_state().after().has_owner(); }
+  [[nodiscard]] bool running() const noexcept { return status() == ServiceStatus::running; }
+  [[nodiscard]] MutexOwner before_owner() const { return mutex_state().before(); }
+  [[nodiscard]] MutexOwner after_owner() const { return mutex_state().after(); }
+  [[nodiscard]] bool has_owner() const { return mutex_state().after().has_owner(); }
 };
 
 }  // namespace simba

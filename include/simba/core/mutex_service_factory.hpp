@@ -35,15 +35,16 @@ class MutexContendServiceFactory {
   virtual ~MutexContendServiceFactory() = default;
 
   /// Throws InvalidArgumentError if the store does not accept the mutex name or the contender id.
-  virtual std::unique_ptr<MutexContendService> create_mutex_contend_service(
+  [[nodiscard]] virtual std::unique_ptr<MutexContendService> create_mutex_contend_service(
       MutexContender& contender, const ContendServiceOptions& options) = 0;
 
-  std::unique_ptr<MutexContendService> create_mutex_contend_service(MutexContender& contender) {
+  [[nodiscard]] std::unique_ptr<MutexContendService> create_mutex_contend_service(
+      MutexContender& contender) {
     return create_mutex_contend_service(contender, ContendServiceOptions{});
   }
 
   /// What the services of this factory run on. Never empty.
-  virtual std::shared_ptr<const Runtime> runtime() const noexcept = 0;
+  [[nodiscard]] virtual std::shared_ptr<const Runtime> runtime() const noexcept = 0;
 };
 
 /// Creates services that observe and do not contend.
@@ -54,10 +55,11 @@ class MutexRetrievalServiceFactory {
   virtual ~MutexRetrievalServiceFactory() = default;
 
   /// Throws InvalidArgumentError if the store does not accept the mutex name.
-  virtual std::unique_ptr<MutexRetrievalService> create_mutex_retrieval_service(
+  [[nodiscard]] virtual std::unique_ptr<MutexRetrievalService> create_mutex_retrieval_service(
       MutexRetriever& retriever, const RetrievalServiceOptions& options) = 0;
 
-  std::unique_ptr<MutexRetrievalService> create_mutex_retrieval_service(MutexRetriever& retriever) {
+  [[nodiscard]] std::unique_ptr<MutexRetrievalService> create_mutex_retrieval_service(
+      MutexRetriever& retriever) {
     return create_mutex_retrieval_service(retriever, RetrievalServiceOptions{});
   }
 };
@@ -66,7 +68,7 @@ class MutexRetrievalServiceFactory {
 class MutexServiceFactory : public MutexContendServiceFactory, public MutexRetrievalServiceFactory {
  public:
   /// The records of the store's mutexes; empty if it keeps none. Stays attached to the store.
-  virtual std::shared_ptr<MutexRecords> records() const { return nullptr; }
+  [[nodiscard]] virtual std::shared_ptr<MutexRecords> records() const { return nullptr; }
 };
 
 }  // namespace simba

@@ -12,21 +12,21 @@ namespace simba {
 class MutexState {
  public:
   /// Nobody before, nobody after.
-  static const MutexState& none() noexcept;
+  [[nodiscard]] static const MutexState& none() noexcept;
 
   MutexState() = default;
   MutexState(MutexOwner before, MutexOwner after);
 
-  const MutexOwner& before() const noexcept { return before_; }
-  const MutexOwner& after() const noexcept { return after_; }
+  [[nodiscard]] const MutexOwner& before() const noexcept { return before_; }
+  [[nodiscard]] const MutexOwner& after() const noexcept { return after_; }
 
   /// True if the owner id differs. A renewal is not a change.
-  bool is_changed() const noexcept;
+  [[nodiscard]] bool is_changed() const noexcept;
 
-  bool is_acquired(std::string_view contender_id) const noexcept;
-  bool is_released(std::string_view contender_id) const noexcept;
-  bool is_owner(std::string_view contender_id) const noexcept;
-  bool is_in_ttl(std::string_view contender_id) const noexcept;
+  [[nodiscard]] bool is_acquired(std::string_view contender_id) const noexcept;
+  [[nodiscard]] bool is_released(std::string_view contender_id) const noexcept;
+  [[nodiscard]] bool is_owner(std::string_view contender_id) const noexcept;
+  [[nodiscard]] bool is_in_ttl(std::string_view contender_id) const noexcept;
 
   friend bool operator==(const MutexState&, const MutexState&) noexcept = default;
 

@@ -29,31 +29,33 @@ class LeaseServiceFactory final : public MutexServiceFactory {
   using MutexContendServiceFactory::create_mutex_contend_service;
   using MutexRetrievalServiceFactory::create_mutex_retrieval_service;
 
-  std::unique_ptr<MutexContendService> create_mutex_contend_service(
+  [[nodiscard]] std::unique_ptr<MutexContendService> create_mutex_contend_service(
       MutexContender& contender, const ContendServiceOptions& options) override;
 
   /// A service with a plan of its own; see `plan_with`.
-  std::unique_ptr<MutexContendService> create_mutex_contend_service(
+  [[nodiscard]] std::unique_ptr<MutexContendService> create_mutex_contend_service(
       MutexContender& contender, const ContendServiceOptions& options,
       std::shared_ptr<const ContentionPlan> plan);
 
-  std::unique_ptr<MutexRetrievalService> create_mutex_retrieval_service(
+  [[nodiscard]] std::unique_ptr<MutexRetrievalService> create_mutex_retrieval_service(
       MutexRetriever& retriever, const RetrievalServiceOptions& options) override;
-  std::shared_ptr<const Runtime> runtime() const noexcept override { return runtime_; }
-  std::shared_ptr<MutexRecords> records() const override;
+  [[nodiscard]] std::shared_ptr<const Runtime> runtime() const noexcept override {
+    return runtime_;
+  }
+  [[nodiscard]] std::shared_ptr<MutexRecords> records() const override;
 
-  const ContentionPlan& plan() const noexcept { return *plan_; }
+  [[nodiscard]] const ContentionPlan& plan() const noexcept { return *plan_; }
 
   /// The plan for a contender with this ttl; empty: that of the options. Throws
   /// InvalidArgumentError if an option is out of bounds with this ttl, and Error (unsupported) if
   /// the store has sessions.
-  std::shared_ptr<const ContentionPlan> plan_with(
+  [[nodiscard]] std::shared_ptr<const ContentionPlan> plan_with(
       std::optional<std::chrono::milliseconds> ttl) const;
 
-  WorstCases worst_cases() const { return store_->worst_cases(*plan_); }
+  [[nodiscard]] WorstCases worst_cases() const { return store_->worst_cases(*plan_); }
 
   /// What its services are made of, for other parts of Simba. The type is internal.
-  LeaseParts parts() const;
+  [[nodiscard]] LeaseParts parts() const;
 
  private:
   void check_process() const;

@@ -74,17 +74,17 @@ class AbstractScheduler {
   /// called from.
   void close() noexcept;
 
-  bool running() const noexcept;
+  [[nodiscard]] bool running() const noexcept;
 
   /// True while this instance leads.
-  bool is_leader() const noexcept;
+  [[nodiscard]] bool is_leader() const noexcept;
 
   /// How long nobody else can lead even if the lease is never renewed again. It is renewed while
   /// the work runs, also within `stop()`, up to the drain limit. Zero while this instance does not
   /// lead.
-  std::chrono::nanoseconds lease_left() const noexcept;
+  [[nodiscard]] std::chrono::nanoseconds lease_left() const noexcept;
 
-  const MutexContendService& contend_service() const noexcept;
+  [[nodiscard]] const MutexContendService& contend_service() const noexcept;
 
  protected:
   /// What the hooks in the options may do.

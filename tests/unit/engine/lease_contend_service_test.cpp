@@ -56,7 +56,7 @@ TEST_F(LeaseContendServiceTest, NamesThatTheStoreCannotTakeAreRefusedWithTheBoun
   RecordingContender long_id{"m", std::string(129, 'x')};
   const auto refusal = [&](MutexContender& contender) -> std::string {
     try {
-      factory.create_mutex_contend_service(contender);
+      static_cast<void>(factory.create_mutex_contend_service(contender));
     } catch (const InvalidArgumentError& e) {
       return e.what();
     }

@@ -106,7 +106,8 @@ TEST_F(LeaseRetrievalServiceTest, HearsNothingAfterStopAndCanBeStartedAgain) {
 
 TEST_F(LeaseRetrievalServiceTest, ANameThatTheStoreCannotTakeIsRefused) {
   testkit::RecordingRetriever too_long{std::string(67, 'x')};
-  EXPECT_THROW(observing_.create_mutex_retrieval_service(too_long), InvalidArgumentError);
+  EXPECT_THROW(static_cast<void>(observing_.create_mutex_retrieval_service(too_long)),
+               InvalidArgumentError);
 }
 
 }  // namespace

@@ -112,12 +112,12 @@ TEST(LeaseServicesFork, AForkedChildMakesNoServiceOfAFactoryOfItsParent) {
     RecordingContender contender{"m", "a"};
     int refused = 0;
     try {
-      factory->create_mutex_retrieval_service(observer);
+      static_cast<void>(factory->create_mutex_retrieval_service(observer));
     } catch (const IllegalStateError&) {
       ++refused;
     }
     try {
-      factory->create_mutex_contend_service(contender);
+      static_cast<void>(factory->create_mutex_contend_service(contender));
     } catch (const IllegalStateError&) {
       ++refused;
     }
