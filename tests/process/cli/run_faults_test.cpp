@@ -504,6 +504,31 @@ TEST_F(CliRunOnRedis, KilledItTakesItsCommandWithItBeforeTheNextOwnerComes) {
   EXPECT_EQ(next.out(), "gone\n");
 }
 
+/// A host, or a container, without /proc.
+std::vector<std::string> without_proc(const std::vector<std::string>& command) {
+  std::vector<std::string> words{
+      "--mount", "sh", "-c", "mount -t tmpfs none /proc && exec \"$@\"", "sh", SIMBA_TEST_COMMAND};
+  words.insert(words.end(), command.begin(), command.end());
+  return words;
+}
+
+TEST_F(CliRunOnRedis, WithoutProcItEndsTheGroupOfItsCommandAllTheSame) {
+  CliProgram short_one{CliProgram::Any::program, "unshare",
+                       without_proc(script("test -e /proc/self && exit 1; exit 3"))};
+  const int code = short_one.wait();
+  if (code != 3 && short_one.err().find("permitted") != std::string::npos) {
+    GTEST_SKIP() << "/proc cannot be hidden here: " << short_one.err();
+  }
+  EXPECT_EQ(code, 3) << short_one.err();
+  CliProgram program{CliProgram::Any::program, "unshare", without_proc(script(stubborn))};
+  const pid_t outer = program.number("outer");
+  const pid_t inner = program.number("inner");
+  program.signal(SIGKILL);
+  EXPECT_EQ(program.wait(), -SIGKILL);
+  EXPECT_TRUE(eventually([&] { return !is_alive(outer) && !is_alive(inner); }));
+  EXPECT_EQ(CliProgram{script("exit 0")}.wait(), 0);
+}
+
 TEST_F(CliRunOnRedis, OfTwoWithTheSameIdTheFirstEndsLoudlyAndTheSecondGoesOn) {
   const std::string work = "echo inner $$; while :; do sleep 0.01; done";
   CliProgram first{script(work, {"--id", "twin"})};
