@@ -364,6 +364,7 @@ if(SIMBA_PROCESS_TESTS)
   simba_add_script_tests(FetchPrometheusScript fetch_prometheus_test.sh)
   simba_add_script_tests(AbiScript abi_test.sh)
   simba_add_script_tests(SetupScript setup_test.sh)
+  simba_add_script_tests(TsanSuppressions tsan_test.sh)
 endif()
 
 include(SimbaDocuments)
