@@ -29,6 +29,20 @@ TEST_F(ZooKeeperStoreTrouble, FailsWhatWaitsForTheFirstConnectionAfterItsTimeOut
   EXPECT_TRUE(sent("create"));
 }
 
+TEST_F(ZooKeeperStoreTrouble, ConnectionsAreCountedUntilTheyEnd) {
+  const auto counted = [this] { return world.runtime()->statistics->snapshot().connections; };
+  acquire();
+  EXPECT_EQ(counted(), ConnectionStatistics{});
+  connect();
+  EXPECT_EQ(counted(), (ConnectionStatistics{.open = 1, .opened = 1}));
+  disconnect();
+  EXPECT_EQ(counted(), (ConnectionStatistics{.open = 0, .opened = 1}));
+  client().tell(Connected{.session = session_id, .timeout = timeout});
+  EXPECT_EQ(counted(), (ConnectionStatistics{.open = 1, .opened = 2}));
+  attachment.reset();
+  EXPECT_EQ(counted(), (ConnectionStatistics{.open = 0, .opened = 2}));
+}
+
 TEST_F(ZooKeeperStoreTrouble, ALostAnswerToTheCreationIsSettledByTheUuid) {
   const auto answers = acquire();
   connect();

@@ -55,6 +55,25 @@ TEST_F(RedisCommandLink, ConnectsAtTheFirstRequestAndSharesTheConnection) {
   EXPECT_THAT(ready_, ElementsAre(Endpoint{.port = 7000}));
 }
 
+TEST_F(RedisCommandLink, ItsConnectionsAreCountedUntilTheyEnd) {
+  const auto counted = [this] { return fake_.world.runtime()->statistics->snapshot().connections; };
+  send("A");
+  EXPECT_EQ(counted(), ConnectionStatistics{}) << "not ready";
+  connection().become_ready();
+  EXPECT_EQ(counted(), (ConnectionStatistics{.open = 1, .opened = 1}));
+  connection().fail(down);
+  EXPECT_EQ(counted(), (ConnectionStatistics{.open = 0, .opened = 1}));
+  fake_.world.advance(5s);
+  send("B");
+  connection().fail(down);
+  EXPECT_EQ(counted(), (ConnectionStatistics{.open = 0, .opened = 1, .failed = 1}));
+  fake_.world.advance(5s);
+  send("C");
+  connection().become_ready();
+  link_.reset();
+  EXPECT_EQ(counted(), (ConnectionStatistics{.open = 0, .opened = 2, .failed = 1}));
+}
+
 TEST_F(RedisCommandLink, KeepsTheOrderOfWhatCameWhileTheServerWasSearchedFor) {
   fake_.source->held = true;
   send("A");

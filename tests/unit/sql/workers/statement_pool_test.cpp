@@ -32,7 +32,8 @@ struct StatementPoolTest : testing::Test {
     SqlOptions options;
     options.pool_size = size;
     options.statement_timeout = 10s;
-    const auto pool = std::make_shared<StatementPool>(database, SqlPlan{options, {}}, log);
+    const auto pool =
+        std::make_shared<StatementPool>(database, SqlPlan{options, {}}, log, connections);
     return {pool.get(), [pool](StatementPool*) { pool->close(); }};
   }
 
@@ -47,6 +48,8 @@ struct StatementPoolTest : testing::Test {
   static const Error& error_in(const Answer& answer) { return std::get<Error>(answer); }
 
   const std::shared_ptr<FakeDatabase> database = std::make_shared<FakeDatabase>();
+  const std::shared_ptr<detail::ConnectionMeter> connections =
+      std::make_shared<detail::ConnectionMeter>();
   const std::shared_ptr<testkit::CapturingLogger> log =
       std::make_shared<testkit::CapturingLogger>();
 };
@@ -166,6 +169,21 @@ TEST_F(StatementPoolTest, ABrokenConnectionIsReplacedBeforeTheNextStatement) {
   database->broken = true;
   EXPECT_EQ(ask(*pool, Change::guard, "m").get().index(), 0U);
   EXPECT_EQ(database->connects, 2);
+}
+
+TEST_F(StatementPoolTest, ItsConnectionsAreCountedUntilTheyEnd) {
+  {
+    const auto pool = make_pool(1);
+    ask(*pool, Change::acquire, "m").get();
+    EXPECT_EQ(connections->snapshot(), (ConnectionStatistics{.open = 1, .opened = 1}));
+    database->broken = true;
+    ask(*pool, Change::guard, "m").get();
+    EXPECT_EQ(connections->snapshot(), (ConnectionStatistics{.open = 1, .opened = 2}));
+  }
+  EXPECT_EQ(connections->snapshot(), (ConnectionStatistics{.open = 0, .opened = 2}));
+  database->on_connect = [] { throw Error{ErrorKind::authentication, "wrong password"}; };
+  ask(*make_pool(1), Change::acquire, "m").get();
+  EXPECT_EQ(connections->snapshot(), (ConnectionStatistics{.open = 0, .opened = 2, .failed = 1}));
 }
 
 TEST_F(StatementPoolTest, WhileTheDatabaseIsDownRequestsFailWithoutNewAttempts) {
