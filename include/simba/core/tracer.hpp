@@ -43,8 +43,8 @@ struct TraceEvent {
 /// Follows one contender from its start to its stop, e.g. one lock of a client.
 ///
 /// Threads: calls come one at a time and in order, on `Runtime::callbacks`, after what they tell of
-/// has happened: so one that blocks holds up no lease and no callback, but takes a thread. Simba
-/// holds no lock during a call.
+/// has happened: so one that blocks holds up no lease, but takes one of those threads. Simba holds
+/// no lock during a call.
 /// Errors: an exception is logged; the calls go on.
 /// Lifetime: destroyed on one of those threads, or with its contender.
 class Trace {
