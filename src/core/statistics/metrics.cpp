@@ -25,8 +25,8 @@ class Metrics {
   }
 
   template <typename Value>
-  void sample(Labels labels, Value value) {
-    all_.back().samples.push_back({.labels = std::move(labels), .value = value});
+  void sample(const Labels& labels, const Value& value) {
+    all_.back().samples.push_back({.labels = labels, .value = value});
   }
 
   std::vector<Metric> take() { return std::move(all_); }
