@@ -16,7 +16,7 @@ using namespace std::chrono_literals;
 using std::chrono::milliseconds;
 
 /// Of the time that a look takes, how many times as long we do not look.
-constexpr int rest_after_look = 9;
+constexpr int rest_after_look = 4;
 constexpr milliseconds longest_rest = 30s;
 
 /// After a failure: an error may come at once.

@@ -19,7 +19,7 @@
 namespace simba::cli::serve {
 
 /// Looks at a store for as long as it lives, and tells a service what it sees: the mutexes as often
-/// as its options say, but for no more than a tenth of the time, so that a large store is looked at
+/// as its options say, but for no more than a fifth of the time, so that a large store is looked at
 /// less often; their schedules in turn; what `simba doctor` finds once a minute. What that costs
 /// the store does not depend on who looks at the page.
 ///

@@ -135,8 +135,9 @@ class ZooKeeperAdmin final : public engine::StoreAdmin {
           entries);
       for (std::size_t i = before; i < entries.size(); ++i) {
         budget.spend(entries[i].owner_id);
-        if (!entries[i].waiting) continue;
-        for (const auto& one : *entries[i].waiting) budget.spend(one.contender_id);
+        const auto& line = entries[i].waiting;
+        if (!line) continue;
+        for (const auto& one : *line) budget.spend(one.contender_id);
       }
     }
     return entries;
