@@ -43,6 +43,7 @@ std::unique_ptr<Command> make_elect_command();
 std::unique_ptr<Command> make_watch_command();
 std::unique_ptr<Command> make_status_command();
 std::unique_ptr<Command> make_runs_command();
+std::unique_ptr<Command> make_is_leader_command();
 std::unique_ptr<Command> make_release_command();
 std::unique_ptr<Command> make_serve_command();
 std::unique_ptr<Command> make_init_command();

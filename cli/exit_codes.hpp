@@ -8,6 +8,7 @@ namespace simba::cli {
 /// CMD did unless one of them applies; 128 + n where signal n ended CMD, or simba while it waited.
 enum class ExitCode : int {
   success = 0,
+  not_leader = 1,      ///< `simba is-leader`: the owner is another, or nobody
   usage = 64,          ///< the command line is wrong
   unavailable = 69,    ///< the store cannot be reached, or does not answer
   internal = 70,       ///< a fault of ours, or of the machine

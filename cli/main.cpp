@@ -61,8 +61,8 @@ std::vector<Entry> add_commands(CLI::App& app) {
   std::vector<Entry> entries;
   for (const auto make :
        {make_run_command, make_schedule_command, make_elect_command, make_watch_command,
-        make_status_command, make_runs_command,
-#ifdef SIMBA_HAS_SERVE  // needs a library that may be missing
+        make_status_command, make_is_leader_command, make_runs_command,
+#if SIMBA_HAS_HTTP  // needs a library that may be missing
         make_serve_command,
 #endif
         make_release_command, make_init_command, make_doctor_command, make_demo_command}) {

@@ -24,7 +24,7 @@ function(simba_add_command)
     PRIVATE CLI11::CLI11 fmt::fmt Threads::Threads)
   if(TARGET simba::http)
     target_link_libraries(simba_cli PUBLIC simba::http PRIVATE OpenSSL::Crypto)
-    target_compile_definitions(simba_cli PUBLIC SIMBA_HAS_SERVE)
+    target_compile_definitions(simba_cli PUBLIC SIMBA_HAS_HTTP=1)
     simba_embed_texts(cli serve_page.hpp NAMESPACE simba::cli::serve::asset
       FILES cli/serve/page/index.html cli/serve/page/app.js cli/serve/page/app.css
       cli/serve/page/icon.svg)

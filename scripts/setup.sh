@@ -12,7 +12,7 @@ build=(g++ cmake ninja-build libasio-dev libspdlog-dev libfmt-dev libhowardhinna
 # For simba::http and simba/boost_asio.hpp. A Boost that is there stays: each version of it replaces the others.
 [ -e /usr/include/boost/version.hpp ] || build+=('libboost1.81-dev|libboost-dev')
 servers=(postgresql mariadb-server redis-server redis-sentinel redis-tools
-         python3-redis python3-croniter openssl
+         python3-redis python3-croniter openssl haproxy
          libzookeeper-java libcurator-recipes-java default-jre-headless
          pkg-config dpkg-dev file)
 lint=(clang-format 'clang-tidy-16|clang-tidy' cppcheck codespell abigail-tools)

@@ -20,6 +20,7 @@
 #include "cli/child/supervised.hpp"
 #include "cli/command.hpp"
 #include "cli/errors.hpp"
+#include "cli/health/probes.hpp"
 #include "cli/long_running.hpp"
 #include "cli/output/printable.hpp"
 #include "cli/output/times.hpp"
@@ -54,11 +55,11 @@ struct Hooks {
 /// At the end of --max-hold the main thread has the mutex released.
 class Leader final : public AbstractMutexContender {
  public:
-  Leader(const Invocation& invocation, const Signals& signals, const Store& store, Hooks hooks,
-         std::chrono::milliseconds drain, std::optional<std::chrono::milliseconds> max_hold,
-         OnFailure on_failure, LongRunning& life, Output& output)
-      : AbstractMutexContender{invocation.options.need_mutex(), invocation.options.contender_id(),
-                               store.log()},
+  Leader(const Invocation& invocation, const std::string& id, const Signals& signals,
+         const Store& store, Hooks hooks, std::chrono::milliseconds drain,
+         std::optional<std::chrono::milliseconds> max_hold, OnFailure on_failure, LongRunning& life,
+         Probes& probes, Output& output)
+      : AbstractMutexContender{invocation.options.need_mutex(), id, store.log()},
         invocation_{invocation},
         passwords_{store.passwords()},
         mask_{signals.original_mask()},
@@ -69,6 +70,7 @@ class Leader final : public AbstractMutexContender {
         on_failure_{on_failure},
         withheld_{plan_},
         life_{life},
+        probes_{probes},
         output_{output} {}
 
   void set_service(MutexContendService& service) { service_ = &service; }
@@ -96,6 +98,7 @@ class Leader final : public AbstractMutexContender {
 
   void notify_owner(const MutexState& state) override {
     life_.answered(*this, state);
+    probes_.answered(state.after().owner_id());
     const bool ours = state.is_acquired(contender_id()) || state.is_released(contender_id());
     if (state.is_changed() && !ours) tell_owner(state.after());
     MutexContender::notify_owner(state);
@@ -120,12 +123,14 @@ class Leader final : public AbstractMutexContender {
     if (well && hooks_.on_acquired) {
       well = call(event, [&] { return run_first_hook(keeper, event); });
     }
+    if (well || on_failure_ == OnFailure::keep) probes_.leads();
     if (well || on_failure_ == OnFailure::keep || !service_->is_owner()) return;
     failed_ = true;
     life_.wake();
   }
 
   void on_released(const MutexState& state) override {
+    probes_.follows();
     leads_until_ = never;
     LeaseKeeper keeper{*service_};
     const bool lost = keeper.lease_end() <= make_system_clock()->now();
@@ -279,6 +284,7 @@ class Leader final : public AbstractMutexContender {
   const OnFailure on_failure_;
   Withheld withheld_;
   LongRunning& life_;
+  Probes& probes_;
   Output& output_;
   MutexContendService* service_ = nullptr;
   std::atomic<bool> failed_{false};
@@ -316,6 +322,7 @@ class ElectCommand final : public Command {
                      "How long to lead before stepping down: releases the mutex and contends again "
                      "after the length of a lease (default: no limit)")
         ->type_name("TIME");
+    probes_.add_to(*elect);
     elect->footer(
         R"(Prints every change of leader. The environment of hooks has SIMBA_MUTEX, SIMBA_CONTENDER_ID,
 SIMBA_FENCING_TOKEN and SIMBA_EVENT (acquired, released or lost). Processes that a hook leaves
@@ -338,17 +345,23 @@ Examples:
     const auto drain = parse_duration(drain_, "--drain");
     std::optional<std::chrono::milliseconds> max_hold;
     if (max_hold_) max_hold = parse_max_hold(*max_hold_);
+    Probes probes{probes_};  // before any thread
+    check_drain(probes, max_hold);
     Signals signals{Signals::Orphans::reaped};  // before any thread
     output.queue_results();
     // A hook for the acquisition may have to end first.
     const Store store{invocation.options, output, Store::LogLevelWithoutVerbose::warnings,
                       patience_with_hook + drain + time_to_kill};
+    const std::string id = invocation.options.contender_id();
+    probes.open(invocation.options.need_mutex(), id, store.factory().runtime(), output);
     LongRunning life;
     const auto on_failure = on_failure_ == "keep" ? OnFailure::keep : OnFailure::step_down;
-    Leader leader{invocation, signals, store, hooks_, drain, max_hold, on_failure, life, output};
+    Leader leader{invocation, id,         signals, store,  hooks_, drain,
+                  max_hold,   on_failure, life,    probes, output};
     const auto service = store.factory().create_mutex_contend_service(leader);
     leader.set_service(*service);
     service->start();
+    probes.contends();
     const auto clock = make_system_clock();
     LocalTime contend_again = never;
     const auto look = [&]() -> std::optional<std::chrono::milliseconds> {
@@ -371,9 +384,19 @@ Examples:
         service->start();
       }
       if (contend_again != never) return until_next_look(contend_again);
-      return std::min(leader.look(), until_next_look(leader.leads_until()));
+      const LocalTime end = leader.leads_until();
+      const bool ends_soon = clock->now() >= end - probes.drain();
+      if (ends_soon) probes.drains();
+      return std::min(leader.look(), until_next_look(ends_soon ? end : end - probes.drain()));
     };
     life.wait_for_end(signals, look);
+    probes.ends();
+    probes.drains();
+    life.wait_for_end(signals, [&]() -> std::optional<std::chrono::milliseconds> {
+      const auto left = probes.drained_at() - clock->now();
+      if (left <= 0ns || !service->is_owner()) return std::nullopt;
+      return std::min(leader.look(), std::chrono::ceil<std::chrono::milliseconds>(left));
+    });
     service->close();
     if (leader.leads()) {
       leader.withheld().abandon(*service,
@@ -389,6 +412,7 @@ Examples:
   std::string on_failure_ = "step-down";
   std::string drain_{default_drain};
   std::optional<std::string> max_hold_;
+  ProbeArguments probes_;
 };
 
 }  // namespace

@@ -46,6 +46,7 @@
 #include "cli/child/terminal.hpp"
 #include "cli/command.hpp"
 #include "cli/errors.hpp"
+#include "cli/health/probes.hpp"
 #include "cli/keyed_run.hpp"
 #include "cli/nearest_boundary.hpp"
 #include "cli/output/log.hpp"
@@ -70,7 +71,9 @@ using std::chrono::nanoseconds;
 /// Threads: every function may be called from any thread.
 class RunContender final : public AbstractMutexContender {
  public:
-  using AbstractMutexContender::AbstractMutexContender;
+  RunContender(const std::string& mutex, const std::string& id, std::shared_ptr<Logger> log,
+               Probes& probes)
+      : AbstractMutexContender{mutex, id, std::move(log)}, probes_{probes} {}
 
   struct News {
     bool acquired = false;         ///< by us, at some time
@@ -98,6 +101,7 @@ class RunContender final : public AbstractMutexContender {
   void on_event(const ContentionEvent& event) override;
 
  private:
+  Probes& probes_;
   const detail::Wakeup wake_up_;
   std::mutex mutex_;
   std::condition_variable unused_;
@@ -127,6 +131,7 @@ void RunContender::before_release(std::function<void()> act) {
 }
 
 void RunContender::notify_owner(const MutexState& state) {
+  probes_.answered(state.after().owner_id());
   std::unique_lock lock{mutex_};
   news_.answered = true;
   news_.error.reset();
@@ -312,16 +317,15 @@ struct Hold {
 };
 
 /// Keeps the mutex after CMD has ended, until then, a loss, or a signal that ends programs.
-void keep_until(LocalTime until, RunContender& contender, const MutexContendService& service,
-                Signals& signals, Output& output) {
+void keep_until(LocalTime until, std::string_view option, RunContender& contender,
+                const MutexContendService& service, Signals& signals, Output& output) {
   const auto clock = make_system_clock();
   const std::stop_callback wake{service.lost(), [&] { contender.wake(); }};
   const nanoseconds first = until - clock->now();
   if (first > quiet && output.live_notes()) {
-    output.passing_note(
-        fmt::format("CMD has ended; keeping mutex \"{}\" for {} more (--hold-at-least)",
-                    printable(contender.mutex()), to_text(first)),
-        {});
+    output.passing_note(fmt::format("CMD has ended; keeping mutex \"{}\" for {} more ({})",
+                                    printable(contender.mutex()), to_text(first), option),
+                        {});
   }
   for (;;) {
     contender.news();
@@ -340,7 +344,7 @@ class Run {
  public:
   Run(const Invocation& invocation, RunContender& contender, MutexContendService& service,
       Signals& signals, const Store& store, OnLoss on_loss, const Hold& hold, const KeyedRun* keyed,
-      Withheld& withheld, Output& output)
+      Withheld& withheld, Probes& probes, Output& output)
       : contender_{contender},
         service_{service},
         signals_{signals},
@@ -349,6 +353,7 @@ class Run {
         hold_{hold},
         hold_until_{hold.limit ? make_system_clock()->now() + *hold.limit : never},
         withheld_{withheld},
+        probes_{probes},
         output_{output},
         keeper_{service},
         lost_{service.lost()},
@@ -369,15 +374,20 @@ class Run {
       std::array<pollfd, 3> files{{{child_.file(), POLLIN, 0},
                                    {signals_.file(), POLLIN, 0},
                                    {contender_.file(), POLLIN, 0}}};
-      const auto pause =
-          ending_ || overdue_ ? look_at_end : until_next_look(std::min(lease_end, hold_until_));
+      const auto pause = ending_ || overdue_ || held_back_
+                             ? look_at_end
+                             : until_next_look(std::min(lease_end, next_look_at_hold()));
       ::poll(files.data(), files.size(), static_cast<int>(pause.count()));
       contender_.news();
       while (const int signal = signals_.next()) {
         const bool by_manager = signals_.from_manager();
         if (signal == SIGCONT && ending_) continue;
-        if (signal == SIGTERM || signal == SIGINT || signal == SIGQUIT) told_to_end_ = true;
-        child_.signal(signal, by_manager ? Child::Sender::manager : Child::Sender::anyone);
+        const auto sender = by_manager ? Child::Sender::manager : Child::Sender::anyone;
+        if (signal == SIGTERM || signal == SIGINT || signal == SIGQUIT) {
+          if (hold_back(signal, sender)) continue;
+          told_to_end_ = true;
+        }
+        child_.signal(signal, sender);
       }
       for (;;) {
         const auto event = next_event();
@@ -397,6 +407,7 @@ class Run {
       if (end) break;
       look_for_loss();
       look_at_hold();
+      pass_on();
     }
     return finish(*end);
   }
@@ -404,7 +415,10 @@ class Run {
   /// For the history; empty where the mutex was lost, so that nothing can be noted.
   const std::optional<RunEnd>& end() const noexcept { return end_; }
 
-  /// Until when to keep the mutex although CMD has ended.
+  /// Until when to keep the mutex although CMD has ended, for load balancers that have not noticed.
+  LocalTime drained_at() const { return hurries_ ? LocalTime{} : probes_.drained_at(); }
+
+  /// Until when to keep it for --hold-at-least.
   LocalTime hold_at_least_until() const noexcept {
     return end_ && !told_to_end_ && !overdue_ ? started_at_ + hold_.at_least : LocalTime{};
   }
@@ -447,13 +461,38 @@ class Run {
     if (told_loss_ || !is_lost()) return;
     told_loss_ = true;
     ending_ = on_loss_ == OnLoss::terminate || !started_;
+    if (!ending_) probes_.follows();
     if (ending_) child_.end(kill_after_);
     if (!started_) return;  // the failure tells it
     tell_loss(ending_ ? "terminating CMD" : "CMD keeps running without it");
   }
 
+  /// Whether CMD goes on for --drain-probes before it gets the signal. Another does not wait.
+  bool hold_back(int signal, Child::Sender sender) {
+    const bool first = !std::exchange(told_to_end_, true);
+    probes_.ends();
+    probes_.drains();
+    held_back_.reset();
+    if (!first) hurries_ = true;
+    if (!first || ending_ || make_system_clock()->now() >= probes_.drained_at()) return false;
+    held_back_ = {signal, sender};
+    return true;
+  }
+
+  void pass_on() {
+    if (!held_back_ || (make_system_clock()->now() < probes_.drained_at() && !ending_)) return;
+    child_.signal(held_back_->first, held_back_->second);
+    held_back_.reset();
+  }
+
+  LocalTime next_look_at_hold() const {
+    const LocalTime drains_from = hold_until_ - probes_.drain();
+    return make_system_clock()->now() < drains_from ? drains_from : hold_until_;
+  }
+
   void look_at_hold() {
     if (!hold_.limit || overdue_ || ending_) return;
+    if (make_system_clock()->now() >= hold_until_ - probes_.drain()) probes_.drains();
     if (make_system_clock()->now() < hold_until_) return;
     const auto limit = *hold_.limit;
     overdue_ = true;
@@ -485,6 +524,7 @@ class Run {
   void started() {
     started_ = true;
     started_at_ = make_system_clock()->now();
+    probes_.leads();
     child_.extend(permitted_until());
     output_.event(described("started"));
     if (ending_) tell_loss("terminating CMD");  // it has begun just before
@@ -507,6 +547,7 @@ class Run {
   }
 
   int finish(const Child::Event& end) {
+    probes_.drains();
     const std::string tail = tail_ ? tail_->finish() : "";
     terminal_.take_back(child_.group());
     const int code = exit_code_of_status(end.value);
@@ -581,6 +622,7 @@ class Run {
   const Hold hold_;
   const LocalTime hold_until_;
   Withheld& withheld_;
+  Probes& probes_;
   Output& output_;
   LeaseKeeper keeper_;
   const std::stop_token lost_;
@@ -588,7 +630,10 @@ class Run {
   bool told_loss_ = false;
   bool ending_ = false;       // because of a loss
   bool overdue_ = false;      // it has been held for too long, so CMD was told to end
-  bool told_to_end_ = false;  // by a signal that we have passed on
+  bool told_to_end_ = false;  // by a signal
+  bool hurries_ = false;      // there was another
+  // That signal, until load balancers have noticed.
+  std::optional<std::pair<int, Child::Sender>> held_back_{};
   LocalTime started_at_{};
   std::optional<RunEnd> end_{};
   const std::unique_ptr<OutputTail> tail_;
@@ -645,6 +690,7 @@ class RunCommand final : public Command {
         ->type_name("wait|exit")
         ->check(CLI::IsMember({"wait", "exit"}));
     promise_.add_to(*run);
+    probes_.add_to(*run);
     run->add_flag("--keep-output", keep_output_,
                   "If CMD does not end well, keep the last 2,000 bytes of its output and errors in "
                   "the history, for \"simba runs --json\"; they pass through simba then, so CMD "
@@ -685,6 +731,8 @@ Examples:
     if (timeout_) limits.timeout = parse_duration(*timeout_, "--timeout");
     const Hold hold = how_long_to_hold();
     const auto keyed_options = what_to_run_once();
+    Probes probes{probes_};  // before any thread
+    check_drain(probes, hold.limit);
 
     Signals signals{Signals::Orphans::reaped};  // before any thread
     const Store store{invocation.options, output};
@@ -693,13 +741,15 @@ Examples:
       keyed.emplace(mutex, *keyed_options, store.schedule_records(), store.schedule_records(1s),
                     output);
     }
-    RunContender contender{mutex, invocation.options.contender_id(), store.log()};
+    RunContender contender{mutex, invocation.options.contender_id(), store.log(), probes};
+    probes.open(mutex, contender.contender_id(), store.factory().runtime(), output);
     const auto service = store.factory().create_mutex_contend_service(
         contender, {.after_loss = AfterLoss::stay_out});
     service->start();
+    probes.contends();
     Withheld withheld{store.plan()};
     const int code = run_under(invocation, contender, *service, signals, limits, store, hold,
-                               keyed ? &*keyed : nullptr, withheld, output);
+                               keyed ? &*keyed : nullptr, withheld, probes, output);
     withheld.wait();
     if (!contender.news().duplicate_id) return code;
     const auto failure = to_failure(duplicate_id_error(contender.contender_id()));
@@ -713,16 +763,19 @@ Examples:
  private:
   int run_under(const Invocation& invocation, RunContender& contender, MutexContendService& service,
                 Signals& signals, const WaitLimits& limits, const Store& store, const Hold& hold,
-                KeyedRun* keyed, Withheld& withheld, Output& output) const {
+                KeyedRun* keyed, Withheld& withheld, Probes& probes, Output& output) const {
     // Whatever happens: first the end of the use, then the release.
     struct Closing {
       RunContender& contender;
       MutexContendService& service;
+      Probes& probes;
       ~Closing() {
+        probes.ends();
+        probes.follows();
         contender.end_use();
         service.close();
       }
-    } const closing{contender, service};
+    } const closing{contender, service, probes};
     if (const auto code = wait_for_mutex(contender, signals, limits, keyed, output)) return *code;
     if (keyed != nullptr) {
       if (const auto code = keyed->begin(service)) return *code;
@@ -734,18 +787,22 @@ Examples:
     const auto on_loss = on_loss_ == "continue" ? OnLoss::proceed : OnLoss::terminate;
     int code = 0;
     LocalTime hold_until{};
+    LocalTime drained_at{};
     try {
-      Run run{invocation, contender, service, signals,  store,
-              on_loss,    hold,      keyed,   withheld, output};
+      Run run{invocation, contender, service,  signals, store, on_loss,
+              hold,       keyed,     withheld, probes,  output};
       code = run.until_end();
       if (const auto& end = run.end(); keyed != nullptr && end) keyed->end(*end);
       hold_until = run.hold_at_least_until();
+      drained_at = run.drained_at();
     } catch (const Failure&) {  // CMD was not executed
       if (keyed != nullptr && service.is_owner()) keyed->give_back();
       throw;
     }
     if (code != to_int(ExitCode::not_released)) {
-      keep_until(hold_until, contender, service, signals, output);
+      keep_until(std::max(hold_until, drained_at),
+                 drained_at > hold_until ? "--drain-probes" : "--hold-at-least", contender, service,
+                 signals, output);
     }
     return code;
   }
@@ -790,6 +847,7 @@ Examples:
     return hold;
   }
 
+  ProbeArguments probes_;
   std::optional<std::string> timeout_;
   std::optional<std::string> max_hold_;
   std::string drain_{default_drain};

@@ -21,6 +21,7 @@
 #include "cli/child/supervised.hpp"
 #include "cli/command.hpp"
 #include "cli/errors.hpp"
+#include "cli/health/probes.hpp"
 #include "cli/keyed_run.hpp"
 #include "cli/long_running.hpp"
 #include "cli/output/printable.hpp"
@@ -348,6 +349,7 @@ class ScheduleCommand final : public Command {
                      "How long to keep the mutex while CMD ends after simba is told to stop "
                      "(default: 90s)")
         ->type_name("TIME");
+    probes_.add_to(*schedule);
     schedule->footer(
         R"(Start it on as many hosts as you like, with the same options: the one that owns the mutex runs CMD,
 and if that host fails, another takes over. The store records which slots (start times) have begun
@@ -386,9 +388,12 @@ Examples:
     const ScheduleConfig config = schedule_config();
     const auto drain = parse_duration(drain_, "--drain");
 
+    Probes probes{probes_};                     // before any thread
     Signals signals{Signals::Orphans::reaped};  // before any thread
     const Store store{invocation.options, output, Store::LogLevelWithoutVerbose::warnings,
                       drain + time_to_kill};
+    const std::string id = invocation.options.contender_id();
+    probes.open(mutex, id, store.factory().runtime(), output);
     LongRunning life;
     Worker worker{invocation, signals, store, drain, keep_output_, output};
     DefinitionCheck definition{config, store, output};
@@ -398,10 +403,13 @@ Examples:
         store.factory(),
         config,
         [&](const simba::Run& run) { worker.work(self->contend_service(), run); },
-        {.contender_id = invocation.options.contender_id(),
+        {.contender_id = id,
          .on_state =
              [&](MutexContendService& service, const MutexState& state) {
                life.answered(service.contender(), state);
+               probes.answered(state.after().owner_id());
+               if (state.is_acquired(id)) probes.leads();
+               if (state.is_released(id)) probes.follows();
                tell(output, service.contender(), state);
                worker.changed(service, state);
                definition.changed(service.contender(), state);
@@ -411,7 +419,17 @@ Examples:
          .on_slot = [&](const SlotEvent& event) { output.event(json_of(event)); }}};
     self = &scheduler;
     scheduler.start();
+    probes.contends();
     life.wait_for_end(signals);
+    probes.ends();
+    probes.drains();
+    life.wait_for_end(signals, [&]() -> std::optional<std::chrono::milliseconds> {
+      const auto left = probes.drained_at() - make_system_clock()->now();
+      if (left <= std::chrono::nanoseconds::zero() || worker.leads_by() == nullptr) {
+        return std::nullopt;
+      }
+      return std::chrono::ceil<std::chrono::milliseconds>(left);
+    });
     worker.leave(signals.from_manager() ? Child::Sender::manager : Child::Sender::anyone);
     scheduler.close();
     if (auto* const service = worker.leads_by()) {
@@ -537,6 +555,7 @@ Examples:
   bool per_leader_ = false;
   bool keep_output_ = false;
   SlotArguments slots_;
+  ProbeArguments probes_;
 };
 
 }  // namespace

@@ -17,7 +17,7 @@ _simba_mutexes() {
 }
 
 _simba() {
-  local commands='run schedule elect watch status runs serve release init doctor demo'
+  local commands='run schedule elect watch status is-leader runs serve release init doctor demo'
   local common='--backend --config --store --mutex --id --ttl --transition --share-passwords --json --verbose --help'
   local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]} command='' i
   COMPREPLY=()
@@ -50,7 +50,7 @@ _simba() {
         redis+unix:// zookeeper://' -- "$word")
       return
       ;;
-    --config)
+    --config | --token-file | --tls-cert | --tls-key)
       compopt -o filenames 2>/dev/null
       mapfile -t COMPREPLY < <(compgen -f -- "$word")
       return
@@ -96,31 +96,26 @@ _simba() {
       mapfile -t COMPREPLY < <(compgen -c -- "$word")
       return
       ;;
-    --tls-cert | --tls-key | --token-file)
-      compopt -o filenames 2>/dev/null
-      mapfile -t COMPREPLY < <(compgen -f -- "$word")
-      return
-      ;;
-    --listen | --host | --interval | --id | --ttl | --transition | --timeout | --every | --initial-delay | --cron | --zone | --drain | --max-hold | \
-      --hold-at-least | --slot | --once-per | --max-attempts | --start-within | --jitter | --backfill | \
+    --host | --interval | --id | --ttl | --transition | --timeout | --every | --initial-delay | --cron | --zone | --drain | --max-hold | \
+      --hold-at-least | --listen | --drain-probes | --slot | --once-per | --max-attempts | --start-within | --jitter | --backfill | \
       --retry-pause | --history)
       return
       ;;
   esac
 
-  local own=''
+  local own='' probes='--listen --token-file --drain-probes'
   case $command in
     '') own="$commands --version" ;;
     run)
-      own='--timeout --on-loss --max-hold --drain --hold-at-least --slot --once-per --zone
-        --if-running --promise --max-attempts --keep-output --'
+      own="--timeout --on-loss --max-hold --drain --hold-at-least --slot --once-per --zone
+        --if-running --promise --max-attempts --keep-output $probes --"
       ;;
     schedule)
-      own='pause resume trigger --every --initial-delay --cron --zone --dry-run --promise
+      own="pause resume trigger --every --initial-delay --cron --zone --dry-run --promise
         --max-attempts --retry-pause --missed --start-within --while-busy --jitter --backfill
-        --history --keep-output --per-leader --rate --drain --'
+        --history --keep-output --per-leader --rate --drain $probes --"
       ;;
-    elect) own='--on-acquired --on-released --on-failure --drain --max-hold' ;;
+    elect) own="--on-acquired --on-released --on-failure --drain --max-hold $probes" ;;
     serve)
       own='--listen --tls-cert --tls-key --token-file --host --allow-release --history --interval'
       ;;

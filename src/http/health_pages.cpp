@@ -137,7 +137,7 @@ Response HealthPages::answer(const Request& request) const {
   const Json object{
       {"mutex", report.mutex},
       {"contender_id", report.contender_id},
-      {"owner", report.owner.empty() ? Json{} : Json{report.owner}},
+      {"owner", report.owner.empty() ? Json(nullptr) : Json(report.owner)},
       {"leads", leads_with_lease(report)},
       {"draining", report.draining},
       {"ready", report.ready},

@@ -38,7 +38,8 @@ class HealthServer::Impl {
   const http::Server server_;
 };
 
-HealthServer::HealthServer(std::string_view address, Report report, HealthServerOptions options)
+HealthServer::HealthServer(std::string_view address, Report report,
+                           const HealthServerOptions& options)
     : impl_{std::make_unique<Impl>(http::parse_listen_address(address, "the address"),
                                    std::move(report), options)} {}
 

@@ -78,7 +78,7 @@ struct ServerLeftInChild {};
 
 std::string_view view_of(beast::string_view text) noexcept { return {text.data(), text.size()}; }
 
-/// What a failure to read is answered with; 0: it is no fault of the request.
+/// What a failure to read is answered with; 0: the request is not at fault.
 int status_of(const error_code& error) {
   if (error == wire::error::header_limit || error == wire::error::buffer_overflow) return 431;
   if (error == wire::error::body_limit) return 413;

@@ -56,9 +56,10 @@ struct ServerTls {
 struct ServerOptions {
   std::size_t most_connections = 512;
   std::size_t most_streams = 256;
-  std::size_t header_bytes = 8 * 1024;     ///< with the request line; beyond it: 431
-  std::size_t body_bytes = 64 * 1024;      ///< beyond it: 413
-  std::size_t stream_bytes = 1024 * 1024;  ///< what may wait for the client of a stream
+  std::size_t header_bytes = std::size_t{8} * 1024;  ///< with the request line; beyond it: 431
+  std::size_t body_bytes = std::size_t{64} * 1024;   ///< beyond it: 413
+  std::size_t stream_bytes =
+      std::size_t{1024} * 1024;  ///< what may wait for the client of a stream
 
   std::chrono::milliseconds request_time{
       10'000};                                  ///< for a request, from its first byte to its last

@@ -43,7 +43,7 @@ struct HealthServerOptions {
 ///   /leader     200 if `leads`, there is a lease and it is not draining; else 503.
 ///   /follower   200 if `/leader` is 503; else 503.
 ///   /liveness   503 if a restart may help: the timers stand still, or leadership is claimed
-///               although the lease is over. A store that cannot be reached is no reason.
+///               although the lease is over. An outage of the store does not count.
 ///   /readiness  200 if `ready`; else 503. Never asks who leads: a rolling update would wait for
 ///               ever.
 ///   /metrics    what `metrics_text` gives, in the format that the client accepts.
@@ -70,7 +70,7 @@ class HealthServer {
   /// Serves when it returns. Throws InvalidArgumentError if `address` or `patience` is out of
   /// bounds, Error of kind `configuration` if the address is not to be had or the token file is
   /// unusable, and std::system_error if the system gives no thread.
-  HealthServer(std::string_view address, Report report, HealthServerOptions options = {});
+  HealthServer(std::string_view address, Report report, const HealthServerOptions& options = {});
   ~HealthServer();
   HealthServer(const HealthServer&) = delete;
   HealthServer& operator=(const HealthServer&) = delete;

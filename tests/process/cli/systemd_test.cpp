@@ -117,7 +117,7 @@ TEST_F(CliSystemd, EverySettingIsOneThatSystemdHasInItsSection) {
       {"Unit", {"Description", "Wants", "After"}},
       {"Service",
        {"Type", "Environment", "ExecStart", "ExecStopPost", "KillMode", "TimeoutStopSec", "Restart",
-        "RestartSec", "RestartPreventExitStatus"}},
+        "RestartSec", "RestartPreventExitStatus", "WatchdogSec"}},
       {"Install", {"WantedBy"}}};
   for (const char* name : {"app.service", "leader.service"}) {
     for (const auto& [section, values] : settings_of(unit(name))) {

@@ -135,6 +135,7 @@ TEST_F(HttpHealthPages, ShowTheStatusAsAnObject) {
   EXPECT_EQ(response.content_type, "application/json");
   const auto object = nlohmann::json::parse(response.body);
   EXPECT_EQ(object["mutex"], "<\xef\xbf\xbd>");
+  EXPECT_EQ(object["owner"], "me");
   EXPECT_EQ(object["leads"], true);
   EXPECT_EQ(object["lease_left_ms"], 5'000);
   EXPECT_EQ(object["fencing_token"], 7);
