@@ -139,12 +139,13 @@ void Probes::open(const std::string& mutex, const std::string& contender_id,
   state_->mutex_name = mutex;
   state_->contender_id = contender_id;
   state_->runtime = runtime;
-  if (!arguments_.listen()) return;
+  const std::optional<std::string>& listen = arguments_.listen();
+  if (!listen) return;
 #if SIMBA_HAS_HTTP
   if (runtime->statistics) runtime->statistics->add(mutex);
   try {
     state_->server = std::make_unique<HealthServer>(
-        *arguments_.listen(),
+        *listen,
         [state = std::weak_ptr{state_}] {
           const auto known = state.lock();
           return known ? known->report() : HealthReport{};
@@ -212,7 +213,8 @@ void Probes::drains() {
 
 LocalTime Probes::drained_at() const {
   const std::lock_guard lock{state_->mutex};
-  return state_->drains_since ? *state_->drains_since + drain_ : LocalTime{};
+  const std::optional<LocalTime> since = state_->drains_since;
+  return since ? *since + drain_ : LocalTime{};
 }
 
 void check_drain(const Probes& probes, std::optional<std::chrono::milliseconds> max_hold) {

@@ -372,7 +372,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
 
   void read_header() {
     enter(Phase::reading, core_.options().request_time);
-    set_limits(parser_.emplace(), core_.options());
+    parser_ = std::make_unique<Parser>();
+    set_limits(*parser_, core_.options());
     on_stream([&](auto& stream) {
       wire::async_read_header(stream, buffer_, *parser_,
                               [self = shared_from_this()](const error_code& error, std::size_t) {
@@ -524,7 +525,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
 
   // the request
   std::uint64_t number_ = 0;
-  std::optional<Parser> parser_;
+  std::unique_ptr<Parser> parser_;
   Request request_;
   unsigned version_ = 11;
   bool keeps_alive_ = false;
@@ -832,23 +833,23 @@ Handler answering(std::function<Response(const Request&)> answer) {
 }
 
 ListenAddress parse_listen_address(std::string_view text, std::string_view where) {
-  const auto refuse = [&](std::string_view why) {
-    throw InvalidArgumentError{fmt::format(
+  const auto refused = [&](std::string_view why) {
+    return InvalidArgumentError{fmt::format(
         "{} '{}' {}; write ADDRESS:PORT, for example 127.0.0.1:8080 for this host only, or "
         "0.0.0.0:8080 for all",
         where, detail::excerpt(text), why)};
   };
   const auto colon = text.rfind(':');
-  if (colon == std::string_view::npos) refuse("has no port");
+  if (colon == std::string_view::npos) throw refused("has no port");
   std::string host{text.substr(0, colon)};
   if (host.starts_with('[') && host.ends_with(']')) host = host.substr(1, host.size() - 2);
   if (host == "localhost") host = "127.0.0.1";
   const auto port = detail::parse_number<std::uint16_t>(text.substr(colon + 1));
-  if (!port) refuse("has no valid port (0 to 65535)");
+  if (!port) throw refused("has no valid port (0 to 65535)");
   error_code error;
   const auto address = asio::ip::make_address(host, error);
   if (error || (address.is_v6() && !text.starts_with('[')))
-    refuse("does not begin with an address");
+    throw refused("does not begin with an address");
   return {.host = host, .port = *port};
 }
 
