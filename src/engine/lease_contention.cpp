@@ -65,13 +65,15 @@ LeaseContention::LeaseContention(MutexContender& contender,
       runtime_{std::move(runtime)},
       plan_{std::move(plan)},
       succession_{std::move(succession)},
-      meter_{runtime_->statistics ? runtime_->statistics->meter(request_.mutex) : nullptr},
-      requests_{runtime_->statistics ? runtime_->statistics->requests() : nullptr},
+      meter_{runtime_->statistics ? &runtime_->statistics->meter(request_.mutex) : nullptr},
+      requests_{runtime_->statistics ? &runtime_->statistics->requests() : nullptr},
       machine_{plan_,       request_.contender_id, after_loss, runtime_->random,
                renew_phase, store_->owner_watch()} {}
 
 LeaseContention::~LeaseContention() {
-  if (meter_ && counted_ == ContentionMachine::Phase::contending) meter_->ends_waiting();
+  if (meter_ != nullptr && counted_ == ContentionMachine::Phase::contending) {
+    meter_->ends_waiting();
+  }
   if (!fork_guard_.in_child()) {
     if (traced_) traced_->end(*runtime_);
     return;
@@ -200,8 +202,9 @@ void LeaseContention::post(MachineEvent event) {
 void LeaseContention::handle(const MachineEvent& event) {
   try {
     if (std::holds_alternative<Start>(event)) succession_->begin(weak_from_this());
-    Actions actions = machine_.step(event, runtime_->clock->now());
-    if (meter_) count(event, actions);
+    const LocalTime now = runtime_->clock->now();
+    Actions actions = machine_.step(event, now);
+    if (meter_ != nullptr) count(event, actions, now);
     if (runtime_->tracer) trace(event, actions);
     perform(actions);
   } catch (const std::exception& e) {
@@ -220,24 +223,23 @@ void LeaseContention::trace(const MachineEvent& event, const Actions& actions) n
   if (traced_) traced_->stepped(*runtime_, machine_.phase(), actions);
 }
 
-void LeaseContention::count(const MachineEvent& event, const Actions& actions) {
+void LeaseContention::count(const MachineEvent& event, const Actions& actions, LocalTime now) {
   if (const auto* answered = std::get_if<Answered>(&event)) {
     const auto& [request, answer] = *answered;
-    const LocalTime now = runtime_->clock->now();
     if (const Error* error = answer.error()) {
       requests_->failed(error->kind());
     } else {
       requests_->answered(kind_of(request), now - request.sent_at, now);
     }
   }
-  if (const auto* noticed = std::get_if<Noticed>(&event)) count_notice(noticed->notice);
+  if (const auto* noticed = std::get_if<Noticed>(&event)) count_notice(noticed->notice, now);
   if (actions.observed) {
     const OwnerView& seen = *actions.observed;
     free_at_ = seen.owner_id.empty() ? never : seen.local_lease.transition_at;
     noticed_at_ = never;
   }
-  if (machine_.phase() != counted_) count_phase(actions);
-  if (counted_ == ContentionMachine::Phase::owning) meter_->owns_until(machine_.owned_until());
+  if (machine_.phase() != counted_) count_phase(actions, now);
+  if (actions.granted || actions.renewed) meter_->owns_until(machine_.owned_until());
   if (actions.renewed) meter_->renewed();
   for (const ContentionEvent& happened : actions.events) {
     if (std::holds_alternative<RenewalFailed>(happened)) meter_->failed_to_renew();
@@ -245,9 +247,8 @@ void LeaseContention::count(const MachineEvent& event, const Actions& actions) {
   }
 }
 
-void LeaseContention::count_phase(const Actions& actions) {
+void LeaseContention::count_phase(const Actions& actions, LocalTime now) {
   using Phase = ContentionMachine::Phase;
-  const LocalTime now = runtime_->clock->now();
   const Phase before = std::exchange(counted_, machine_.phase());
   const auto lasted = now - std::exchange(counted_since_, now);
   if (before == Phase::contending) meter_->ends_waiting();
@@ -260,9 +261,8 @@ void LeaseContention::count_phase(const Actions& actions) {
   free_at_ = never;
 }
 
-void LeaseContention::count_notice(const Notice& notice) {
+void LeaseContention::count_notice(const Notice& notice, LocalTime now) {
   if (counted_ != ContentionMachine::Phase::contending) return;
-  const LocalTime now = runtime_->clock->now();
   if (notice.kind != Notice::Kind::renewed) {
     noticed_at_ = now;
   } else if (notice.record) {

@@ -106,10 +106,10 @@ class LeaseContention : public std::enable_shared_from_this<LeaseContention> {
   void handle(const MachineEvent& event);
   void rest();
   void perform(Actions& actions);
-  void count(const MachineEvent& event, const Actions& actions);
+  void count(const MachineEvent& event, const Actions& actions, LocalTime now);
   void trace(const MachineEvent& event, const Actions& actions) noexcept;
-  void count_phase(const Actions& actions);
-  void count_notice(const Notice& notice);
+  void count_phase(const Actions& actions, LocalTime now);
+  void count_notice(const Notice& notice, LocalTime now);
   void count_succession(LocalTime now);
   bool is_of_a_lock() const;
   std::string lease_left_text() const;
@@ -140,8 +140,8 @@ class LeaseContention : public std::enable_shared_from_this<LeaseContention> {
   const std::shared_ptr<const Runtime> runtime_;
   const std::shared_ptr<const ContentionPlan> plan_;
   const std::shared_ptr<Succession> succession_;
-  const std::shared_ptr<detail::MutexMeter> meter_;       // empty: nothing is counted
-  const std::shared_ptr<detail::RequestMeter> requests_;  // the same
+  detail::MutexMeter* const meter_;       // of the runtime; null: nothing is counted
+  detail::RequestMeter* const requests_;  // the same
   const ForkGuard fork_guard_;
 
   Mailbox<MachineEvent> mailbox_;

@@ -66,7 +66,7 @@ class LeaseRetrieval : public std::enable_shared_from_this<LeaseRetrieval> {
 
   void count(const Looked& looked) {
     if (!runtime_->statistics) return;
-    detail::RequestMeter& requests = *runtime_->statistics->requests();
+    detail::RequestMeter& requests = runtime_->statistics->requests();
     if (const Error* error = looked.answer.error()) return requests.failed(error->kind());
     const LocalTime now = runtime_->clock->now();
     requests.answered(RequestKind::look, now - looked.look.sent_at, now);

@@ -12,7 +12,7 @@ namespace simba::engine {
 inline void count(const StatisticsRecorder* recorder, const Clock& clock, RequestKind kind,
                   LocalTime sent_at, const Error* error) {
   if (recorder == nullptr) return;
-  detail::RequestMeter& requests = *recorder->requests();
+  detail::RequestMeter& requests = recorder->requests();
   if (error != nullptr) return requests.failed(error->kind());
   const LocalTime now = clock.now();
   requests.answered(kind, now - sent_at, now);

@@ -144,10 +144,10 @@ class StatisticsRecorder {
   /// Of mutexes, requests and connections; `Runtime` knows the rest.
   [[nodiscard]] Statistics snapshot() const;
 
-  // ---- for those who count ------------------------------------------------------------------
+  // ---- for those who count: references last as long as the recorder ---------------------------
 
-  std::shared_ptr<detail::MutexMeter> meter(std::string_view mutex);
-  const std::shared_ptr<detail::RequestMeter>& requests() const noexcept { return requests_; }
+  detail::MutexMeter& meter(std::string_view mutex);
+  detail::RequestMeter& requests() const noexcept { return *requests_; }
   const std::shared_ptr<detail::ConnectionMeter>& connections() const noexcept {
     return connections_;
   }
@@ -156,13 +156,13 @@ class StatisticsRecorder {
   // constant after construction
   const std::shared_ptr<const Clock> clock_;
   const std::size_t most_mutexes_;
-  const std::shared_ptr<detail::RequestMeter> requests_;
+  const std::unique_ptr<detail::RequestMeter> requests_;
   const std::shared_ptr<detail::ConnectionMeter> connections_;
-  const std::shared_ptr<detail::MutexMeter> others_;
+  const std::unique_ptr<detail::MutexMeter> others_;
 
   mutable std::mutex mutex_;
   // guarded by mutex_
-  std::map<std::string, std::shared_ptr<detail::MutexMeter>, std::less<>> meters_;
+  std::map<std::string, std::unique_ptr<detail::MutexMeter>, std::less<>> meters_;
 };
 
 struct Runtime;

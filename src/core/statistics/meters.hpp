@@ -8,13 +8,19 @@
 
 #include "simba/core/statistics.hpp"
 
-/// What a `StatisticsRecorder` counts with. Threads: every function may be called from any thread;
-/// a snapshot that is taken meanwhile may have the one and lack the other.
+/// What a `StatisticsRecorder` counts with. Every acquisition pays for it: no clock is read here,
+/// and nothing is kept that a snapshot can work out.
+///
+/// Threads: every function may be called from any thread; a snapshot that is taken meanwhile may
+/// have the one and lack the other.
 namespace simba::detail {
 
 class DurationMeter {
  public:
   void add(std::chrono::nanoseconds took) noexcept;
+
+  /// Also has every duration that was added before one that an earlier snapshot of another meter
+  /// has.
   Durations snapshot() const noexcept;
 
  private:
@@ -26,12 +32,12 @@ class DurationMeter {
 class MutexMeter {
  public:
   void begins_to_wait(LocalTime now) noexcept;
-  void ends_waiting() noexcept { --waiting_; }
+  void ends_waiting() noexcept { waiting_.fetch_sub(1, std::memory_order_relaxed); }
 
   /// After `ends_waiting`.
   void acquired(FencingToken token, std::chrono::nanoseconds waited) noexcept;
-  void owns_until(LocalTime end) noexcept { lease_until_ = end; }
-  void ends_owning(std::chrono::nanoseconds held) noexcept;
+  void owns_until(LocalTime end) noexcept { lease_until_.store(end, std::memory_order_relaxed); }
+  void ends_owning(std::chrono::nanoseconds held) noexcept { holds_.add(held); }
 
   void handed_over(std::chrono::nanoseconds took) noexcept { hand_overs_.add(took); }
   void taken_over(std::chrono::nanoseconds took) noexcept { take_overs_.add(took); }
@@ -44,18 +50,16 @@ class MutexMeter {
   MutexStatistics snapshot(LocalTime now, bool of_one) const;
 
  private:
-  std::atomic<std::uint64_t> owners_{0};
   std::atomic<std::uint64_t> waiting_{0};
   std::atomic<LocalTime> waiting_since_{never};
   std::atomic<FencingToken> fencing_token_{0};
   std::atomic<LocalTime> lease_until_{LocalTime::min()};
 
-  std::atomic<std::uint64_t> acquisitions_{0};
   std::array<std::atomic<std::uint64_t>, 4> losses_{};
   std::atomic<std::uint64_t> renewals_{0};
   std::atomic<std::uint64_t> failed_renewals_{0};
-  DurationMeter waits_;
-  DurationMeter holds_;
+  DurationMeter waits_;  // one for each acquisition
+  DurationMeter holds_;  // one for each that is over
   DurationMeter hand_overs_;
   DurationMeter take_overs_;
 };

@@ -17,38 +17,37 @@ namespace detail {
 
 void DurationMeter::add(std::chrono::nanoseconds took) noexcept {
   const auto bound = std::lower_bound(Durations::bounds.begin(), Durations::bounds.end(), took);
-  ++counts_[static_cast<std::size_t>(bound - Durations::bounds.begin())];
-  total_ += took.count();
+  total_.fetch_add(took.count(), std::memory_order_relaxed);
+  counts_[static_cast<std::size_t>(bound - Durations::bounds.begin())].fetch_add(
+      1, std::memory_order_release);
 }
 
 Durations DurationMeter::snapshot() const noexcept {
   Durations durations;
-  std::copy(counts_.begin(), counts_.end(), durations.counts.begin());
-  durations.total = std::chrono::nanoseconds{total_.load()};
+  std::transform(counts_.begin(), counts_.end(), durations.counts.begin(),
+                 [](const auto& count) { return count.load(std::memory_order_acquire); });
+  durations.total = std::chrono::nanoseconds{total_.load(std::memory_order_relaxed)};
   return durations;
 }
 
 // ---- MutexMeter ------------------------------------------------------------------------------
 
 void MutexMeter::begins_to_wait(LocalTime now) noexcept {
-  if (waiting_++ == 0) waiting_since_ = now;
+  if (waiting_.fetch_add(1, std::memory_order_relaxed) > 0) return;
+  waiting_since_.store(now, std::memory_order_relaxed);
 }
 
 void MutexMeter::acquired(FencingToken token, std::chrono::nanoseconds waited) noexcept {
-  ++owners_;
-  ++acquisitions_;
-  fencing_token_ = token;
+  fencing_token_.store(token, std::memory_order_relaxed);
   waits_.add(waited);
-}
-
-void MutexMeter::ends_owning(std::chrono::nanoseconds held) noexcept {
-  --owners_;
-  holds_.add(held);
 }
 
 MutexStatistics MutexMeter::snapshot(LocalTime now, bool of_one) const {
   MutexStatistics seen;
-  seen.owners = owners_;
+  seen.holds = holds_.snapshot();  // before the waits: no hold is over that has not begun
+  seen.waits = waits_.snapshot();
+  seen.acquisitions = seen.waits.count();
+  seen.owners = seen.acquisitions - seen.holds.count();
   seen.waiting = waiting_;
   const LocalTime lease_until = lease_until_;
   if (of_one && lease_until <= now) seen.owners = 0;  // its timer is late
@@ -60,12 +59,9 @@ MutexStatistics MutexMeter::snapshot(LocalTime now, bool of_one) const {
   if (seen.waiting > 0) {
     seen.waiting_for = std::max(now - waiting_since_.load(), std::chrono::nanoseconds::zero());
   }
-  seen.acquisitions = acquisitions_;
   std::copy(losses_.begin(), losses_.end(), seen.losses.begin());
   seen.renewals = renewals_;
   seen.failed_renewals = failed_renewals_;
-  seen.waits = waits_.snapshot();
-  seen.holds = holds_.snapshot();
   seen.hand_overs = hand_overs_.snapshot();
   seen.take_overs = take_overs_.snapshot();
   return seen;
@@ -76,7 +72,7 @@ MutexStatistics MutexMeter::snapshot(LocalTime now, bool of_one) const {
 void RequestMeter::answered(RequestKind kind, std::chrono::nanoseconds took,
                             LocalTime now) noexcept {
   answered_[static_cast<std::size_t>(kind)].add(took);
-  answered_at_ = now;
+  answered_at_.store(now, std::memory_order_relaxed);
 }
 
 RequestStatistics RequestMeter::snapshot(LocalTime now) const {
@@ -124,9 +120,9 @@ std::string_view to_string(RequestKind kind) noexcept {
 StatisticsRecorder::StatisticsRecorder(std::shared_ptr<const Clock> clock, std::size_t most_mutexes)
     : clock_{std::move(clock)},
       most_mutexes_{most_mutexes},
-      requests_{std::make_shared<detail::RequestMeter>()},
+      requests_{std::make_unique<detail::RequestMeter>()},
       connections_{std::make_shared<detail::ConnectionMeter>()},
-      others_{std::make_shared<detail::MutexMeter>()} {}
+      others_{std::make_unique<detail::MutexMeter>()} {}
 
 StatisticsRecorder::~StatisticsRecorder() = default;
 
@@ -135,12 +131,12 @@ void StatisticsRecorder::add(std::string_view mutex) {
   static_cast<void>(meter(mutex));
 }
 
-std::shared_ptr<detail::MutexMeter> StatisticsRecorder::meter(std::string_view mutex) {
+detail::MutexMeter& StatisticsRecorder::meter(std::string_view mutex) {
   const std::lock_guard lock{mutex_};
   const auto found = meters_.find(mutex);
-  if (found != meters_.end()) return found->second;
-  if (meters_.size() >= most_mutexes_) return others_;
-  return meters_.emplace(mutex, std::make_shared<detail::MutexMeter>()).first->second;
+  if (found != meters_.end()) return *found->second;
+  if (meters_.size() >= most_mutexes_) return *others_;
+  return *meters_.emplace(mutex, std::make_unique<detail::MutexMeter>()).first->second;
 }
 
 Statistics StatisticsRecorder::snapshot() const {
