@@ -1,6 +1,7 @@
 #include "lease_table.hpp"
 
 #include <algorithm>
+#include <cstddef>
 #include <utility>
 
 namespace simba::memory {
@@ -12,6 +13,9 @@ using std::chrono::floor;
 using std::chrono::milliseconds;
 
 namespace {
+
+// More than these are wanted again soon only by a program that takes many mutexes at once.
+constexpr std::size_t most_spare = 16;
 
 LocalTime later(LocalTime from, milliseconds span) noexcept {
   return span < floor<milliseconds>(never - from) ? from + span : never;
@@ -33,12 +37,14 @@ Subscription::Subscription(const LeaseRequest& request, engine::NoticeHandler on
 LeaseTable::LeaseTable(std::shared_ptr<const Clock> clock)
     : clock_{std::move(clock)},
       local_base_{clock_->now()},
-      store_base_{floor<milliseconds>(std::chrono::system_clock::now().time_since_epoch())} {}
+      store_base_{floor<milliseconds>(std::chrono::system_clock::now().time_since_epoch())} {
+  spare_.reserve(most_spare);
+}
 
 LeaseRecord LeaseTable::acquire(const LeaseRequest& request) {
   std::unique_lock lock{mutex_};
   const LocalTime now = clock_->now();
-  auto& slot = *entries_.try_emplace(request.mutex).first;
+  auto& slot = slot_of(request.mutex);
   Entry& entry = slot.second;
   const bool names_it = entry.owner_id == request.contender_id;
   const bool its_own = !entry.is_namesake_of(request) || entry.token == request.takes_over;
@@ -99,7 +105,7 @@ LeaseRecord LeaseTable::retrieve(const std::string& mutex) const {
 LeaseTable::Slot& LeaseTable::subscribe(const std::string& mutex, const Subscriber& subscriber) {
   std::unique_lock lock{mutex_};
   const LocalTime now = clock_->now();
-  auto& slot = *entries_.try_emplace(mutex).first;
+  auto& slot = slot_of(mutex);
   Entry& entry = slot.second;
   entry.subscribers.push_back(subscriber);
   const bool owned = entry.owned(now);
@@ -275,10 +281,28 @@ void LeaseTable::deliver(Slot& slot, std::unique_lock<std::mutex>& lock) noexcep
   drop_if_idle(slot);
 }
 
+/// Makes one if there is none, of what another has left: nothing of that counts without an owner.
+LeaseTable::Slot& LeaseTable::slot_of(const std::string& mutex) {
+  const auto found = entries_.find(mutex);
+  if (found != entries_.end()) {
+    return *found;
+  }
+  if (spare_.empty()) {
+    return *entries_.try_emplace(mutex).first;
+  }
+  auto node = std::move(spare_.back());
+  spare_.pop_back();
+  node.key() = mutex;
+  return *entries_.insert(std::move(node)).position;
+}
+
 void LeaseTable::drop_if_idle(const Slot& slot) {
   const Entry& entry = slot.second;
   if (entry.owner_id.empty() && entry.subscribers.empty() && !entry.delivering) {
-    entries_.erase(entries_.find(slot.first));
+    auto node = entries_.extract(entries_.find(slot.first));
+    if (spare_.size() < most_spare) {
+      spare_.push_back(std::move(node));
+    }
   }
 }
 

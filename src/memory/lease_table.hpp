@@ -101,6 +101,7 @@ class LeaseTable final : public MutexRecords {
   bool owned_by(const std::string& mutex, const RecordOwner& owner) const;
   RecordAnswer write(const RecordWrite& write);
   void deliver(Slot& slot, std::unique_lock<std::mutex>& lock) noexcept;
+  Slot& slot_of(const std::string& mutex);
   void drop_if_idle(const Slot& slot);
 
   // constant after construction
@@ -111,6 +112,7 @@ class LeaseTable final : public MutexRecords {
   mutable std::mutex mutex_;
   // guarded by mutex_
   Entries entries_;
+  std::vector<Entries::node_type> spare_;  // of mutexes that are no longer owned or watched
   std::unordered_map<std::string, MutexRecord> records_;  // their times are not used
   FencingToken last_token_ = 0;
 };

@@ -14,7 +14,8 @@ class LeaseTable;
 ///
 /// Leases are real and end by the clock: the owner may renew up to and including `transition_at`,
 /// anyone else may acquire only after it. Fencing tokens grow by one with every grant of the store
-/// and never repeat, so a free mutex that nobody watches takes no memory.
+/// and never repeat, so free mutexes that nobody watches take no memory, but for a few that lend
+/// theirs to the next.
 ///
 /// Who comes next:
 /// - A release passes the mutex to the waiter that has watched longest (`Notice::granted`).

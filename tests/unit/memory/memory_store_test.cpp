@@ -46,6 +46,19 @@ TEST_F(MemoryStoreTest, AHeldMutexIsNotGrantedToAnotherAndTheAnswerNamesTheOwner
   EXPECT_EQ(record.transition_left, lease - 30ms);
 }
 
+TEST_F(MemoryStoreTest, AFreeMutexLeavesNothingToTheNextThatIsUsed) {
+  const FencingToken token = acquire("a", "first").fencing_token;
+  release("a", token, "first");
+  EXPECT_EQ(retrieve("second").owner_id, "");
+  EXPECT_EQ(guard("a", "second").owner_id, "");
+  const LeaseRecord record = acquire("b", "second");
+  EXPECT_EQ(record.owner_id, "b");
+  EXPECT_FALSE(record.namesake);
+  EXPECT_EQ(record.transition_left, lease);
+  EXPECT_EQ(record.fencing_token, token + 1);
+  EXPECT_EQ(retrieve("first").owner_id, "");
+}
+
 TEST_F(MemoryStoreTest, TimeLeftIsNeverRoundedUp) {
   acquire("a");
   clock_->advance(1ns);
