@@ -45,13 +45,13 @@ class MutexOwner {
              FencingToken fencing_token, std::shared_ptr<const Clock> clock);
 
   /// The contender id of the holder; empty for nobody.
-  [[nodiscard]] const std::string& owner_id() const noexcept { return owner_id_; }
+  [[nodiscard]] const std::string& owner_id() const noexcept { return facts().owner_id; }
 
-  [[nodiscard]] StoreTime acquired_at() const noexcept { return lease_.acquired_at; }
-  [[nodiscard]] StoreTime ttl_at() const noexcept { return lease_.ttl_at; }
-  [[nodiscard]] StoreTime transition_at() const noexcept { return lease_.transition_at; }
-  [[nodiscard]] FencingToken fencing_token() const noexcept { return fencing_token_; }
-  [[nodiscard]] const LocalLease& local_lease() const noexcept { return local_lease_; }
+  [[nodiscard]] StoreTime acquired_at() const noexcept { return facts().lease.acquired_at; }
+  [[nodiscard]] StoreTime ttl_at() const noexcept { return facts().lease.ttl_at; }
+  [[nodiscard]] StoreTime transition_at() const noexcept { return facts().lease.transition_at; }
+  [[nodiscard]] FencingToken fencing_token() const noexcept { return facts().fencing_token; }
+  [[nodiscard]] const LocalLease& local_lease() const noexcept { return facts().local_lease; }
 
   [[nodiscard]] bool is_owner(std::string_view contender_id) const noexcept;
 
@@ -68,16 +68,23 @@ class MutexOwner {
 
   /// The same holder with the same token and the same lease on the store's clock.
   friend bool operator==(const MutexOwner& one, const MutexOwner& other) noexcept {
-    return one.owner_id_ == other.owner_id_ && one.fencing_token_ == other.fencing_token_ &&
-           one.lease_ == other.lease_;
+    return one.owner_id() == other.owner_id() && one.fencing_token() == other.fencing_token() &&
+           one.facts().lease == other.facts().lease;
   }
 
  private:
-  std::string owner_id_;
-  StoreLease lease_;
-  LocalLease local_lease_;
-  FencingToken fencing_token_ = 0;
-  std::shared_ptr<const Clock> clock_;  // empty for nobody
+  struct Facts {
+    std::string owner_id;
+    StoreLease lease;
+    LocalLease local_lease;
+    FencingToken fencing_token = 0;
+    std::shared_ptr<const Clock> clock;
+  };
+
+  static const Facts& of_nobody() noexcept;
+  const Facts& facts() const noexcept { return facts_ ? *facts_ : of_nobody(); }
+
+  std::shared_ptr<const Facts> facts_;  // shared by all copies; empty for nobody
 };
 
 /// E.g. "10.0.0.7:8080#simba-4a1f... (fencing token 7)", or "nobody".

@@ -13,19 +13,26 @@ const MutexOwner& MutexOwner::none() noexcept {
 
 MutexOwner::MutexOwner(std::string owner_id, StoreLease lease, LocalLease local_lease,
                        FencingToken fencing_token, std::shared_ptr<const Clock> clock)
-    : owner_id_{std::move(owner_id)},
-      lease_{lease},
-      local_lease_{local_lease},
-      fencing_token_{fencing_token},
-      clock_{std::move(clock)} {}
+    : facts_{std::make_shared<const Facts>(Facts{.owner_id = std::move(owner_id),
+                                                 .lease = lease,
+                                                 .local_lease = local_lease,
+                                                 .fencing_token = fencing_token,
+                                                 .clock = std::move(clock)})} {}
+
+const MutexOwner::Facts& MutexOwner::of_nobody() noexcept {
+  // Never destroyed: see none().
+  static const Facts& nobody = *new Facts;  // NOLINT(bugprone-unhandled-exception-at-new)
+  return nobody;
+}
 
 bool MutexOwner::is_owner(std::string_view contender_id) const noexcept {
   // Nobody is not a contender with an empty id.
-  return !owner_id_.empty() && owner_id_ == contender_id;
+  return !owner_id().empty() && owner_id() == contender_id;
 }
 
 bool MutexOwner::is_in_ttl() const noexcept {
-  return !owner_id_.empty() && clock_ && local_lease_.ttl_at > clock_->now();
+  const Facts& known = facts();
+  return !known.owner_id.empty() && known.clock && known.local_lease.ttl_at > known.clock->now();
 }
 
 bool MutexOwner::is_in_ttl(std::string_view contender_id) const noexcept {
@@ -33,7 +40,9 @@ bool MutexOwner::is_in_ttl(std::string_view contender_id) const noexcept {
 }
 
 bool MutexOwner::is_in_transition() const noexcept {
-  return !owner_id_.empty() && clock_ && local_lease_.transition_at >= clock_->now();
+  const Facts& known = facts();
+  return !known.owner_id.empty() && known.clock &&
+         known.local_lease.transition_at >= known.clock->now();
 }
 
 bool MutexOwner::is_in_transition_of(std::string_view contender_id) const noexcept {
