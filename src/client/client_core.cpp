@@ -134,7 +134,9 @@ LockResult ClientCore::wait_for(LockCall call, std::string name, const LockOptio
     if (call == LockCall::lock) throw_if_none(*operation, wait, cancelled);
     return result_of(operation, cancelled);
   }
-  operation->start([later](LockAnswer answer) { later->set(std::move(answer)); });
+  operation->start([later](const std::shared_ptr<LockOperation>& /*operation*/, LockAnswer answer) {
+    later->set(std::move(answer));
+  });
   LockAnswer answer{.outcome = LockAnswer::Outcome::cancelled};
   {
     const std::stop_callback on_stop{stop, [&operation] { operation->cancel(); }};
@@ -153,6 +155,7 @@ LockResult ClientCore::wait_for(LockCall call, std::string name, const LockOptio
 
 LockResult ClientCore::result_of(const std::shared_ptr<LockOperation>& operation,
                                  const LockAnswer& answer) {
+  if (answer.thrown) std::rethrow_exception(answer.thrown);
   const auto& error = answer.error;
   if (answer.outcome == LockAnswer::Outcome::failed && error) {
     const std::string message = names(*operation) + ": " + error->what();

@@ -19,19 +19,15 @@ class ErrorCategory final : public std::error_category {
   }
 };
 
-/// Notices that a handler waits for an executor of the user.
-detail::WaitingLine make_line(const engine::LockOperations& all, std::string who,
-                              const void* threads) {
-  const auto& delays = all.runtime().delays;
-  if (!delays) return nullptr;
-  return std::make_unique<DelayMonitor::Line>(delays, std::move(who), threads,
-                                              "its executor is busy or has stopped");
+std::string named(std::string_view who, const engine::LeaseRequest& names) {
+  return fmt::format("{} mutex [{}], contender [{}]", who, names.mutex, names.contender_id);
 }
 
-/// Formatted in one go, since every lock needs it.
-std::string named(std::string_view who, const engine::LockOperation& operation) {
-  return fmt::format("{} mutex [{}], contender [{}]", who, operation.mutex(),
-                     operation.contender_id());
+/// Without the operation: an executor that has stopped may keep it.
+detail::WaitingLine line_for(const engine::LockOperation& operation,
+                             std::string_view who) noexcept {
+  return {.delays = operation.all().runtime().delays,
+          .who = [who, names = operation.names()] { return named(who, *names); }};
 }
 
 }  // namespace
@@ -69,27 +65,23 @@ PreparedLock prepare_lock(const Client& client, LockCall call, std::string name,
   }
 }
 
-void PreparedLock::start(const Handler<LockResult>& handler) const {
+void PreparedLock::start(Handler<LockResult> handler) const {
   if (failure) {
     handler(Completion<LockResult>::failed(failure));
     return;
   }
-  auto answered = [operation = operation, call = call, wait = wait,
-                   handler = handler](const engine::LockAnswer& answer) {
-    Completion<LockResult> completion;
-    try {
-      completion.value = ClientCore::result_of(operation, answer);
-      if (call == LockCall::lock) ClientCore::throw_if_none(*operation, wait, answer);
-    } catch (...) {
-      completion = Completion<LockResult>::failed(std::current_exception());
-    }
-    handler(std::move(completion));
-  };
-  try {
-    operation->start(std::move(answered));
-  } catch (...) {
-    handler(Completion<LockResult>::failed(std::current_exception()));
-  }
+  operation->start(
+      [call = call, wait = wait, handler = std::move(handler)](
+          const std::shared_ptr<engine::LockOperation>& locked, const engine::LockAnswer& answer) {
+        Completion<LockResult> completion;
+        try {
+          completion.value = ClientCore::result_of(locked, answer);
+          if (call == LockCall::lock) ClientCore::throw_if_none(*locked, wait, answer);
+        } catch (...) {
+          completion = Completion<LockResult>::failed(std::current_exception());
+        }
+        handler(std::move(completion));
+      });
 }
 
 void PreparedLock::cancel() const noexcept {
@@ -98,20 +90,16 @@ void PreparedLock::cancel() const noexcept {
 
 Dispatch PreparedLock::dispatch() const {
   return [operation = operation](std::function<void()> task) {
-    operation->all().dispatch(named("a coroutine that awaits", *operation), std::move(task));
+    operation->all().dispatch(named("a coroutine that awaits", *operation->names()),
+                              std::move(task));
   };
 }
 
-WaitingLine PreparedLock::line(const void* threads) const noexcept {
-  try {
-    if (!operation) return nullptr;
-    return make_line(operation->all(), named("a handler that awaits", *operation), threads);
-  } catch (...) {  // out of memory
-    return nullptr;
-  }
+WaitingLine PreparedLock::line() const noexcept {
+  return operation ? line_for(*operation, "a handler that awaits") : WaitingLine{};
 }
 
-void start_unlock(Lock lock, std::function<void(bool confirmed)> handler) {
+void start_unlock(Lock lock, SmallFunction<void(bool confirmed)> handler) {
   const auto operation = ClientCore::take(lock);
   if (!operation || operation->in_forked_child()) {
     handler(true);
@@ -123,7 +111,7 @@ void start_unlock(Lock lock, std::function<void(bool confirmed)> handler) {
 Dispatch dispatch_of(const Lock& lock) {
   const auto operation = ClientCore::of(lock);
   return [operation](std::function<void()> task) {
-    operation->all().dispatch(named("a coroutine that awaits the release of", *operation),
+    operation->all().dispatch(named("a coroutine that awaits the release of", *operation->names()),
                               std::move(task));
   };
 }
@@ -134,39 +122,34 @@ Dispatch dispatch_of(const Client& client, const std::string& name) {
   };
 }
 
-WaitingLine line_of(const Lock& lock, const void* threads) noexcept {
-  try {
-    const auto& operation = ClientCore::of(lock);
-    if (!operation) return nullptr;
-    return make_line(operation->all(), named("a handler that awaits the release of", *operation),
-                     threads);
-  } catch (...) {  // out of memory
-    return nullptr;
-  }
+WaitingLine line_of(const Lock& lock) noexcept {
+  const auto& operation = ClientCore::of(lock);
+  return operation ? line_for(*operation, "a handler that awaits the release of") : WaitingLine{};
 }
 
-WaitingLine line_of(const Client& client, const std::string& name, const void* threads) noexcept {
+WaitingLine line_of(const Client& client, const std::string& name) noexcept {
   try {
-    return make_line(*ClientCore::of(client)->operations(),
-                     "a handler that awaits the owner of mutex [" + name + "]", threads);
+    return {.delays = ClientCore::of(client)->operations()->runtime().delays,
+            .who = [name] { return "a handler that awaits the owner of mutex [" + name + "]"; }};
   } catch (...) {  // out of memory, or the client cannot be used
-    return nullptr;
+    return {};
   }
 }
 
-void start_owner(const Client& client, const std::string& name,
-                 const Handler<MutexOwner>& handler) {
+void start_owner(const Client& client, const std::string& name, Handler<MutexOwner> handler) {
+  const auto shared = std::make_shared<Handler<MutexOwner>>(std::move(handler));
   try {
     engine::retrieve_owner(
-        ClientCore::of(client)->operations()->parts(), name, [handler](engine::OwnerAnswer answer) {
+        ClientCore::of(client)->operations()->parts(), name, [shared](engine::OwnerAnswer answer) {
           if (answer.error) {
-            handler(Completion<MutexOwner>::failed(std::make_exception_ptr(Error{*answer.error})));
+            (*shared)(
+                Completion<MutexOwner>::failed(std::make_exception_ptr(Error{*answer.error})));
           } else {
-            handler({.value = std::move(answer.owner)});
+            (*shared)({.value = std::move(answer.owner)});
           }
         });
   } catch (...) {
-    handler(Completion<MutexOwner>::failed(std::current_exception()));
+    (*shared)(Completion<MutexOwner>::failed(std::current_exception()));
   }
 }
 

@@ -18,7 +18,7 @@ template <class Result>
 Awaitable<LockResult, Result> await_lock(detail::PreparedLock prepared, std::stop_token stop,
                                          typename Awaitable<LockResult, Result>::Take take) {
   if (prepared.failure) return {{}, {}, {}, {}, prepared.failure, take};
-  return {[prepared](const detail::Handler<LockResult>& handler) { prepared.start(handler); },
+  return {[prepared](detail::Handler<LockResult> handler) { prepared.start(std::move(handler)); },
           [prepared] { prepared.cancel(); },
           prepared.dispatch(),
           std::move(stop),
@@ -65,8 +65,8 @@ OwnerAwaitable owner_async(const Client& client, std::string name) {
   } catch (...) {
     return {{}, {}, {}, {}, std::current_exception(), &same<MutexOwner>};
   }
-  return {[client, name = std::move(name)](const detail::Handler<MutexOwner>& handler) {
-            detail::start_owner(client, name, handler);
+  return {[client, name = std::move(name)](detail::Handler<MutexOwner> handler) {
+            detail::start_owner(client, name, std::move(handler));
           },
           {},
           std::move(dispatch),

@@ -19,9 +19,16 @@ constexpr std::size_t backlog_limit = 8;
 
 /// Ends the part of a contention in its succession.
 struct Leave {
-  Succession& succession;
-  void operator()(const LeaseContention* contention) const { succession.leave(*contention); }
+  void operator()(LeaseContention* contention) const { contention->leave(); }
 };
+
+std::shared_ptr<LeaseRequest> request_of(const MutexContender& contender, const LeaseParts& parts) {
+  return std::make_shared<LeaseRequest>(LeaseRequest{.mutex = contender.mutex(),
+                                                     .contender_id = contender.contender_id(),
+                                                     .ttl = parts.plan->ttl,
+                                                     .transition = parts.plan->transition,
+                                                     .instance = parts.instance});
+}
 
 std::string named(const LeaseRequest& request) {
   return "mutex [" + request.mutex + "], contender [" + request.contender_id + "]: ";
@@ -49,26 +56,24 @@ const Error* failure_of(const ContentionEvent& event) {
 
 LeaseContention::LeaseContention(MutexContender& contender,
                                  std::shared_ptr<OwnerDispatcher> dispatcher,
-                                 std::shared_ptr<LeaseStore> store,
-                                 std::shared_ptr<const Runtime> runtime,
-                                 std::shared_ptr<const ContentionPlan> plan, AfterLoss after_loss,
-                                 std::chrono::nanoseconds renew_phase,
-                                 std::shared_ptr<Succession> succession, std::uint64_t instance)
+                                 std::shared_ptr<LeaseRequest> request, const LeaseParts& parts,
+                                 AfterLoss after_loss, std::shared_ptr<Succession> succession)
     : contender_{contender},
-      request_{.mutex = contender.mutex(),
-               .contender_id = contender.contender_id(),
-               .ttl = plan->ttl,
-               .transition = plan->transition,
-               .instance = instance},
+      request_{std::move(request)},
       dispatcher_{std::move(dispatcher)},
-      store_{std::move(store)},
-      runtime_{std::move(runtime)},
-      plan_{std::move(plan)},
+      store_{parts.store},
+      runtime_{parts.runtime},
+      plan_{parts.plan},
       succession_{std::move(succession)},
-      meter_{runtime_->statistics ? &runtime_->statistics->meter(request_.mutex) : nullptr},
+      alarms_{parts.alarms},
+      meter_{runtime_->statistics ? &runtime_->statistics->meter(request_->mutex) : nullptr},
       requests_{runtime_->statistics ? &runtime_->statistics->requests() : nullptr},
-      machine_{plan_,       request_.contender_id, after_loss, runtime_->random,
-               renew_phase, store_->owner_watch()} {}
+      machine_{plan_,
+               request_->contender_id,
+               after_loss,
+               runtime_->random,
+               parts.renew_phase,
+               store_->owner_watch()} {}
 
 LeaseContention::~LeaseContention() {
   if (meter_ != nullptr && counted_ == ContentionMachine::Phase::contending) {
@@ -80,21 +85,18 @@ LeaseContention::~LeaseContention() {
   }
   detail::leak(traced_);
   static_cast<void>(watch_.release());  // both would touch what belongs to the parent
-  static_cast<void>(timer_.release());
+  alarm_.leak();
 }
 
 void LeaseContention::start() {
   log_debug("starts contending");
-  if (!timer_) {  // without one it would never renew: then it does not begin
-    timer_ = runtime_->timers->create([weak = weak_from_this()] {
-      if (const auto self = weak.lock()) self->post(Tick{});
-    });
-  }
-  if (!succession_->enter(*this)) {
+  // Without one it would never renew: then it does not begin.
+  if (!alarm_) alarm_ = alarms_->alarm_for(weak_from_this());
+  if (succession_ && !succession_->enter(*this)) {
     throw Error{
         ErrorKind::duplicate_id,
-        "contender id [" + request_.contender_id + "] already contends for mutex [" +
-            request_.mutex +
+        "contender id [" + request_->contender_id + "] already contends for mutex [" +
+            request_->mutex +
             "] on this factory; start this service when stop() of that one has returned, or "
             "give each an id of its own"};
   }
@@ -106,7 +108,7 @@ void LeaseContention::start() {
   try {
     post(Start{});
   } catch (...) {
-    succession_->leave(*this);
+    leave();
     throw;
   }
 }
@@ -115,7 +117,7 @@ void LeaseContention::stop() {
   log_debug("stops contending");
   // Not before the callbacks are over: the store takes the next service of our id for us, and gives
   // it at once what on_released still relies on.
-  const std::unique_ptr<LeaseContention, Leave> leaves{this, Leave{*succession_}};
+  const std::unique_ptr<LeaseContention, Leave> leaves{this};
   // At once and on this thread: a callback or a worker that waits for it may be what we wait for.
   signal_.fire(signal_.source());
   {
@@ -129,7 +131,7 @@ void LeaseContention::stop() {
                            // our caller
   dispatcher_->deliver();
   if (!dispatcher_->quiesce(drain_until)) {
-    runtime_->log->log(LogLevel::error, named(request_) +
+    runtime_->log->log(LogLevel::error, named(*request_) +
                                             "a callback did not return within the drain limit of " +
                                             std::to_string(plan_->drain_limit.count()) +
                                             " ms; no longer renewing the lease, which will expire");
@@ -144,7 +146,7 @@ void LeaseContention::stop() {
   if (!settled) {
     runtime_->log->log(
         LogLevel::warn,
-        named(request_) + "release not confirmed yet; retrying until the lease ends");
+        named(*request_) + "release not confirmed yet; retrying until the lease ends");
   }
 }
 
@@ -201,16 +203,16 @@ void LeaseContention::post(MachineEvent event) {
 
 void LeaseContention::handle(const MachineEvent& event) {
   try {
-    if (std::holds_alternative<Start>(event)) succession_->begin(weak_from_this());
+    if (succession_ && std::holds_alternative<Start>(event)) succession_->begin(weak_from_this());
     const LocalTime now = runtime_->clock->now();
     Actions actions = machine_.step(event, now);
     if (meter_ != nullptr) count(event, actions, now);
     if (runtime_->tracer) trace(event, actions);
     perform(actions);
   } catch (const std::exception& e) {
-    runtime_->log->log(LogLevel::error, named(request_) + "internal error: " + e.what());
+    runtime_->log->log(LogLevel::error, named(*request_) + "internal error: " + e.what());
   } catch (...) {
-    runtime_->log->log(LogLevel::error, named(request_) + "internal error: unknown exception");
+    runtime_->log->log(LogLevel::error, named(*request_) + "internal error: unknown exception");
   }
 }
 
@@ -281,7 +283,7 @@ void LeaseContention::count_succession(LocalTime now) {
 void LeaseContention::rest() {
   try {
     if (given_up_) return let_go();
-    if (timer_) timer_->arm(machine_.wake_at());  // none: it has not begun
+    if (alarm_) alarm_.set(machine_.wake_at());  // none: it has not begun
     // A lease that runs out needs us only where a session would keep it beyond that.
     const bool busy = machine_.phase() == ContentionMachine::Phase::draining ||
                       machine_.phase() == ContentionMachine::Phase::releasing ||
@@ -289,7 +291,7 @@ void LeaseContention::rest() {
                        store_->owner_watch() == OwnerWatch::kept);
     alive_ = busy ? shared_from_this() : nullptr;  // whoever has posted holds us, too
   } catch (const std::exception& e) {
-    runtime_->log->log(LogLevel::error, named(request_) + "internal error: " + e.what());
+    runtime_->log->log(LogLevel::error, named(*request_) + "internal error: " + e.what());
   }
 }
 
@@ -317,7 +319,7 @@ void LeaseContention::perform(Actions& actions) {
     });
   }
   if (actions.drain_overrun) {
-    runtime_->log->log(LogLevel::error, named(request_) + "the lease ended " +
+    runtime_->log->log(LogLevel::error, named(*request_) + "the lease ended " +
                                             (is_of_a_lock() ? "before the lock was given back"
                                                             : "while on_released was still "
                                                               "running") +
@@ -326,11 +328,11 @@ void LeaseContention::perform(Actions& actions) {
   if (actions.withheld) {
     runtime_->log->log(
         LogLevel::warn,
-        named(request_) + "not releasing the mutex; its lease expires in " + lease_left_text());
+        named(*request_) + "not releasing the mutex; its lease expires in " + lease_left_text());
   }
   if (actions.drained_too_long && is_of_a_lock()) {  // else stop() says so
     runtime_->log->log(LogLevel::error,
-                       named(request_) + "the lock was not given back within the drain limit of " +
+                       named(*request_) + "the lock was not given back within the drain limit of " +
                            std::to_string(plan_->drain_limit.count()) +
                            " ms; no longer renewing the lease, which expires in " +
                            lease_left_text());
@@ -344,7 +346,7 @@ void LeaseContention::perform(Actions& actions) {
 /// Whether a Lock is told by a handler, instead of a contender that stop() waits for.
 bool LeaseContention::is_of_a_lock() const {
   const std::lock_guard lock{mutex_};
-  return stopped_ != nullptr;
+  return static_cast<bool>(stopped_);
 }
 
 std::string LeaseContention::lease_left_text() const {
@@ -387,7 +389,7 @@ std::function<void()> LeaseContention::watched(std::function<void()> fire) const
   if (!runtime_->delays) return fire;
   auto line = std::make_shared<DelayMonitor::Line>(
       runtime_->delays,
-      "the loss signal of mutex [" + request_.mutex + "], contender [" + request_.contender_id +
+      "the loss signal of mutex [" + request_->mutex + "], contender [" + request_->contender_id +
           "]",
       runtime_->signals.get(),
       "make stop callbacks return sooner or raise RuntimeOptions::max_callback_threads");
@@ -418,13 +420,13 @@ void LeaseContention::watch(Actions::Watching watching) {
   if (watching == Actions::Watching::end) watch_.reset();
   if (watching != Actions::Watching::begin) return;
   try {
-    watch_ = store_->watch(request_,
+    watch_ = store_->watch(*request_,
                            [weak = weak_from_this(), life = machine_.life()](const Notice& notice) {
                              if (const auto self = weak.lock())
                                self->post(Noticed{.notice = notice, .life = life});
                            });
   } catch (const std::exception& e) {  // only a hint: without it a release is noticed later
-    runtime_->log->log(LogLevel::warn, named(request_) + "cannot watch the mutex: " + e.what());
+    runtime_->log->log(LogLevel::warn, named(*request_) + "cannot watch the mutex: " + e.what());
   }
 }
 
@@ -444,7 +446,7 @@ void LeaseContention::send(const Request& request) {
 }
 
 bool LeaseContention::leave_to_successor(const Request& request) {
-  const auto successor = succession_->successor_of(*this);
+  const auto successor = succession_ ? succession_->successor_of(*this) : nullptr;
   if (!successor) return false;
   successor->post(Inherited{.token = request.token});
   return true;
@@ -454,17 +456,17 @@ void LeaseContention::hand_over(const Request& request, AnswerHandler handler) {
   switch (request.kind) {
     case Request::Kind::acquire:
       log_debug("requests the mutex");
-      request_.takes_over = request.token;
-      request_.waiting_since = request.waiting_since;
-      store_->acquire(request_, std::move(handler));
+      request_->takes_over = request.token;
+      request_->waiting_since = request.waiting_since;
+      store_->acquire(*request_, std::move(handler));
       break;
     case Request::Kind::guard:
       log_debug("renews its lease");
-      store_->guard(request_, std::move(handler));
+      store_->guard(*request_, std::move(handler));
       break;
     case Request::Kind::release:
       log_debug("releases the mutex or leaves the queue");
-      store_->release(request_, request.token, std::move(handler));
+      store_->release(*request_, request.token, std::move(handler));
       break;
   }
 }
@@ -481,10 +483,10 @@ void LeaseContention::tell(ContentionEvent event) {
 
 void LeaseContention::log_failure(const ContentionEvent& event) {
   if (const auto* lost = std::get_if<OwnershipLost>(&event)) {
-    runtime_->log->log(LogLevel::warn, named(request_) + "ownership lost (" +
+    runtime_->log->log(LogLevel::warn, named(*request_) + "ownership lost (" +
                                            std::string{to_string(lost->reason)} + ")");
     if (lost->reason == LossReason::duplicate_id) {
-      log_staying_out(duplicate_id_error(request_.contender_id));
+      log_staying_out(duplicate_id_error(request_->contender_id));
     }
     return;
   }
@@ -492,7 +494,7 @@ void LeaseContention::log_failure(const ContentionEvent& event) {
       risk != nullptr && risk->clock_excess_ppm > 0) {
     runtime_->log->log(
         LogLevel::error,
-        named(request_) + "the store's clock is faster than this host's by " +
+        named(*request_) + "the store's clock is faster than this host's by " +
             std::to_string(risk->clock_excess_ppm) +
             " ppm more than clock_drift_ppm allows: another contender may have been let in early; "
             "limit how fast time services slew, and never step the store's clock");
@@ -509,36 +511,36 @@ void LeaseContention::log_failure(const ContentionEvent& event) {
   const LogLevel level = news ? LogLevel::warn : LogLevel::debug;
   if (!runtime_->log->enabled(level)) return;
   const bool renewing = std::holds_alternative<RenewalFailed>(event);
-  runtime_->log->log(level, named(request_) + (renewing ? "renewal" : "acquisition") +
+  runtime_->log->log(level, named(*request_) + (renewing ? "renewal" : "acquisition") +
                                 " failed, retrying: " + error->what());
 }
 
 void LeaseContention::log_staying_out(const Error& error) {
-  runtime_->log->log(LogLevel::error, named(request_) + "no longer contending: " + error.what());
+  runtime_->log->log(LogLevel::error, named(*request_) + "no longer contending: " + error.what());
 }
 
 void LeaseContention::log_debug(std::string_view what) {
   if (!runtime_->log->enabled(LogLevel::debug)) return;
-  runtime_->log->log(LogLevel::debug, named(request_) + std::string{what});
+  runtime_->log->log(LogLevel::debug, named(*request_) + std::string{what});
 }
 
 void LeaseContention::log_recovery() {
   if (!failing_) return;
   failing_.reset();
-  runtime_->log->log(LogLevel::info, named(request_) + "the store answers again");
+  runtime_->log->log(LogLevel::info, named(*request_) + "the store answers again");
 }
 
 /// Whoever has posted holds us still.
 void LeaseContention::let_go() {
   watch_.reset();
-  if (timer_) timer_->cancel();
+  if (alarm_) alarm_.set(never);
   const auto last_holder = std::exchange(alive_, nullptr);
   finish(false);  // nobody will hear more of it
   // Not where it has just been confirmed: whoever waited for that may have ended us meanwhile.
   const bool unconfirmed = machine_.phase() == ContentionMachine::Phase::draining ||
                            machine_.phase() == ContentionMachine::Phase::releasing;
   if (!last_holder || !unconfirmed) return;
-  runtime_->log->log(LogLevel::warn, named(request_) +
+  runtime_->log->log(LogLevel::warn, named(*request_) +
                                          "release not confirmed, and the last factory and service "
                                          "were destroyed; giving up, the lease will expire");
 }
@@ -565,17 +567,15 @@ void LeaseContention::note_loss(const Actions& actions) noexcept {
   }
 }
 
-LeaseContendService::LeaseContendService(
-    MutexContender& contender, const ContendServiceOptions& options,
-    std::shared_ptr<LeaseStore> store, std::shared_ptr<Attachment> attachment,
-    std::shared_ptr<const Runtime> runtime, std::shared_ptr<const ContentionPlan> plan,
-    std::chrono::nanoseconds renew_phase, std::shared_ptr<Succession> succession,
-    std::uint64_t instance)
-    : AbstractMutexContendService{contender, options.executor, runtime, plan->drain_limit},
-      attachment_{std::move(attachment)},
-      contention_{std::make_shared<LeaseContention>(contender, dispatcher(), std::move(store),
-                                                    runtime, plan, options.after_loss, renew_phase,
-                                                    std::move(succession), instance)} {}
+LeaseContendService::LeaseContendService(MutexContender& contender,
+                                         const ContendServiceOptions& options,
+                                         const LeaseParts& parts)
+    : AbstractMutexContendService{contender, options.executor, parts.runtime,
+                                  parts.plan->drain_limit},
+      attachment_{parts.attachment},
+      contention_{std::make_shared<LeaseContention>(
+          contender, dispatcher(), request_of(contender, parts), parts, options.after_loss,
+          parts.successions->of(contender.mutex(), contender.contender_id()))} {}
 
 LeaseContendService::~LeaseContendService() {
   close();

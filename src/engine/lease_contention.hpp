@@ -11,8 +11,10 @@
 #include <string_view>
 
 #include "core/statistics/meters.hpp"
+#include "engine/alarms.hpp"
 #include "engine/attachment.hpp"
 #include "engine/contention_machine.hpp"
+#include "engine/lease_parts.hpp"
 #include "engine/mailbox.hpp"
 #include "engine/succession.hpp"
 #include "engine/traced_contention.hpp"
@@ -35,11 +37,11 @@ namespace simba::engine {
 /// its service is gone; that ends with the lease, or with `give_up()`.
 class LeaseContention : public std::enable_shared_from_this<LeaseContention> {
  public:
+  /// `request` is used by nobody else, but for its names. `succession` is empty if no other ever
+  /// contends under this id.
   LeaseContention(MutexContender& contender, std::shared_ptr<OwnerDispatcher> dispatcher,
-                  std::shared_ptr<LeaseStore> store, std::shared_ptr<const Runtime> runtime,
-                  std::shared_ptr<const ContentionPlan> plan, AfterLoss after_loss,
-                  std::chrono::nanoseconds renew_phase, std::shared_ptr<Succession> succession,
-                  std::uint64_t instance);
+                  std::shared_ptr<LeaseRequest> request, const LeaseParts& parts,
+                  AfterLoss after_loss, std::shared_ptr<Succession> succession);
 
   ~LeaseContention();
 
@@ -74,7 +76,12 @@ class LeaseContention : public std::enable_shared_from_this<LeaseContention> {
 
   /// Another service may contend under the same id from now on. Only if nothing relies on the mutex
   /// any more. `stop()` does it itself, as does `stop_async` with the loss signal on its caller.
-  void leave() { succession_->leave(*this); }
+  void leave() {
+    if (succession_) succession_->leave(*this);
+  }
+
+  /// Something may be due.
+  void tick() { post(Tick{}); }
 
   /// Whoever relied on the mutex has given it up: stop callbacks that still run, now or later, hold
   /// nothing up, since one of them may wait for that.
@@ -134,12 +141,13 @@ class LeaseContention : public std::enable_shared_from_this<LeaseContention> {
   // constant after construction
   MutexContender& contender_;
   // but for takes_over and waiting_since, which the handler of mailbox_ sets
-  LeaseRequest request_;
+  const std::shared_ptr<LeaseRequest> request_;
   const std::shared_ptr<OwnerDispatcher> dispatcher_;
   const std::shared_ptr<LeaseStore> store_;
   const std::shared_ptr<const Runtime> runtime_;
   const std::shared_ptr<const ContentionPlan> plan_;
-  const std::shared_ptr<Succession> succession_;
+  const std::shared_ptr<Succession> succession_;  // empty: it is alone
+  const std::shared_ptr<Alarms> alarms_;
   detail::MutexMeter* const meter_;       // of the runtime; null: nothing is counted
   detail::RequestMeter* const requests_;  // the same
   const ForkGuard fork_guard_;
@@ -148,7 +156,7 @@ class LeaseContention : public std::enable_shared_from_this<LeaseContention> {
   // touched by the handler of mailbox_ only
   ContentionMachine machine_;
   std::unique_ptr<Watch> watch_;
-  std::unique_ptr<Timer> timer_;      // made before the first event
+  Alarms::Alarm alarm_;               // since before the first event
   std::optional<ErrorKind> failing_;  // logged already
   ContentionMachine::Phase counted_ = ContentionMachine::Phase::idle;
   LocalTime counted_since_{};                 // when that phase began
@@ -183,11 +191,7 @@ class LeaseContention : public std::enable_shared_from_this<LeaseContention> {
 class LeaseContendService final : public AbstractMutexContendService {
  public:
   LeaseContendService(MutexContender& contender, const ContendServiceOptions& options,
-                      std::shared_ptr<LeaseStore> store, std::shared_ptr<Attachment> attachment,
-                      std::shared_ptr<const Runtime> runtime,
-                      std::shared_ptr<const ContentionPlan> plan,
-                      std::chrono::nanoseconds renew_phase, std::shared_ptr<Succession> succession,
-                      std::uint64_t instance);
+                      const LeaseParts& parts);
   ~LeaseContendService() override;
 
   bool is_owner() const noexcept override { return is_active(status()) && contention_->is_owner(); }

@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "engine/alarms.hpp"
 #include "engine/attachment.hpp"
 #include "engine/checked_records.hpp"
 #include "engine/lease_contention.hpp"
@@ -48,6 +49,7 @@ LeaseServiceFactory::LeaseServiceFactory(std::shared_ptr<LeaseStore> store,
       plan_{std::make_shared<const ContentionPlan>(options_)},
       renew_phase_{runtime_->random->between(std::chrono::nanoseconds{0}, plan_->ttl)},
       successions_{std::make_shared<Successions>()},
+      alarms_{std::make_shared<Alarms>(runtime_->timers)},
       instance_{runtime_->random->next() | 1U} {}
 
 std::unique_ptr<MutexContendService> LeaseServiceFactory::create_mutex_contend_service(
@@ -64,9 +66,9 @@ std::unique_ptr<MutexContendService> LeaseServiceFactory::create_mutex_contend_s
   check_name("mutex name", contender.mutex(), limits.mutex);
   check_name("contender id", contender.contender_id(), limits.contender_id);
   store_->check_names(contender.mutex(), contender.contender_id());
-  return std::make_unique<LeaseContendService>(
-      contender, options, store_, attachment_, runtime_, std::move(plan), renew_phase_,
-      successions_->of(contender.mutex(), contender.contender_id()), instance_);
+  LeaseParts parts = this->parts();
+  parts.plan = std::move(plan);
+  return std::make_unique<LeaseContendService>(contender, options, parts);
 }
 
 std::unique_ptr<MutexRetrievalService> LeaseServiceFactory::create_mutex_retrieval_service(
@@ -107,6 +109,7 @@ LeaseParts LeaseServiceFactory::parts() const {
                     .plan = plan_,
                     .renew_phase = renew_phase_,
                     .successions = successions_,
+                    .alarms = alarms_,
                     .instance = instance_};
 }
 

@@ -20,6 +20,26 @@ using Outcome = LockAnswer::Outcome;
 // So many are remembered; more are a program that makes up ids which others have.
 constexpr std::size_t most_barred = 256;
 
+constexpr std::size_t room_of_a_lock =
+    JointBlock::room_of<LockOperation> + JointBlock::room_of<LeaseRequest> +
+    JointBlock::room_of<OwnerDispatcher> + JointBlock::room_of<LeaseContention>;
+
+std::shared_ptr<LeaseRequest> make_names(JointBlock& block, LockRequest& request,
+                                         const LeaseParts& parts) {
+  auto names = block.make<LeaseRequest>();
+  names->mutex = std::move(request.mutex);
+  names->contender_id = std::move(request.contender_id);
+  names->ttl = request.plan->ttl;
+  names->transition = request.plan->transition;
+  names->instance = parts.instance;
+  return names;
+}
+
+LeaseParts with_plan(LeaseParts parts, std::shared_ptr<const ContentionPlan> plan) {
+  parts.plan = std::move(plan);
+  return parts;
+}
+
 bool is_duplicate(const ContentionEvent& event) {
   const auto* failed = std::get_if<AcquireFailed>(&event);
   const auto* lost = std::get_if<OwnershipLost>(&event);
@@ -38,6 +58,7 @@ LockOperations::LockOperations(LeaseParts parts, std::shared_ptr<Executor> execu
              .plan = parts.plan,
              .renew_phase = parts.renew_phase,
              .successions = parts.successions,
+             .alarms = parts.alarms,
              .instance = parts.instance},
       executor_{std::move(executor)},
       inline_{make_inline_executor()},
@@ -54,7 +75,8 @@ std::shared_ptr<LockOperation> LockOperations::make(LockRequest request) {
                     "]: " + duplicate_id_error(request.contender_id).what()};
   }
   if (!request.plan) request.plan = parts_.plan;
-  return std::make_shared<LockOperation>(shared_from_this(), std::move(request));
+  JointBlock block{room_of_a_lock};
+  return block.make<LockOperation>(shared_from_this(), std::move(request), block);
 }
 
 void LockOperations::dispatch(std::string who, std::function<void()> task) const {
@@ -205,16 +227,18 @@ void LockOperations::close() noexcept {
 
 // ---- one lock --------------------------------------------------------------------------------
 
-LockOperation::LockOperation(std::shared_ptr<LockOperations> all, LockRequest request)
+LockOperation::LockOperation(std::shared_ptr<LockOperations> all, LockRequest request,
+                             JointBlock& block)
     : all_{std::move(all)},
-      request_{std::move(request)},
-      dispatcher_{std::make_shared<OwnerDispatcher>(*this, all_->inline_, all_->parts_.runtime)},
-      contention_{std::make_shared<LeaseContention>(
-          *this, dispatcher_, all_->parts_.store, all_->parts_.runtime, request_.plan,
-          AfterLoss::stay_out, all_->parts_.renew_phase,
-          request_.own_id ? Succession::alone()
-                          : all_->parts_.successions->of(request_.mutex, request_.contender_id),
-          all_->parts_.instance)} {}
+      names_{make_names(block, request, all_->parts_)},
+      wait_mode_{request.wait_mode},
+      deadline_{request.deadline},
+      max_hold_{request.max_hold},
+      plan_{std::move(request.plan)},
+      dispatcher_{block.make<OwnerDispatcher>(*this, all_->inline_, all_->parts_.runtime)},
+      contention_{block.make<LeaseContention>(
+          *this, dispatcher_, names_, with_plan(all_->parts_, plan_), AfterLoss::stay_out,
+          request.own_id ? nullptr : all_->parts_.successions->of(mutex(), contender_id()))} {}
 
 LockOperation::~LockOperation() {
   if (!fork_guard_.in_child()) return;
@@ -233,15 +257,15 @@ void LockOperation::start(Answered answered) {
     deferred.swap(deferred_);
     if (deferred) state_ = State::released;
   }
-  if (deferred) return answered(std::move(*deferred));  // the store need not know
+  if (deferred) return answered(self, std::move(*deferred));  // the store need not know
   try {
     {
       const std::lock_guard lock{mutex_};
-      if (request_.deadline != never || request_.max_hold) {
+      if (deadline_ != never || max_hold_) {
         timer_ = all_->parts_.runtime->timers->create([weak = weak_from_this()] {
           if (const auto locked = weak.lock()) locked->tick();
         });
-        arm(request_.deadline);
+        arm(deadline_);
       }
       answered_ = std::move(answered);
       alive_ = self;
@@ -250,18 +274,18 @@ void LockOperation::start(Answered answered) {
     contention_->start();
   } catch (...) {
     std::shared_ptr<Attachment> attachment;
-    Answered unused;
     {
       const std::lock_guard lock{mutex_};
       state_ = State::released;
       starting_ = false;
       alive_.reset();
       attachment.swap(attachment_);
-      unused.swap(answered_);
+      if (answered_) answered.swap(answered_);  // else it was not taken yet
       if (timer_) arm(never);
     }
     all_->leave(*this);
-    throw;
+    if (answered) answered(self, {.outcome = Outcome::failed, .thrown = std::current_exception()});
+    return;
   }
   {
     const std::lock_guard lock{mutex_};
@@ -308,9 +332,9 @@ void LockOperation::answer(LockAnswer answer) {
     state_ = is_held ? State::held : State::unlocking;
     answered.swap(answered_);
     self = is_held ? std::move(alive_) : alive_;
-    if (is_held && request_.max_hold) {
+    if (is_held && max_hold_) {
       const LocalTime now = all_->parts_.runtime->clock->now();
-      arm(*request_.max_hold < never - now ? now + *request_.max_hold : never);
+      arm(*max_hold_ < never - now ? now + *max_hold_ : never);
     } else if (timer_) {
       arm(never);
     }
@@ -324,7 +348,7 @@ void LockOperation::answer(LockAnswer answer) {
   } else {
     stop_contention(LeaseContention::SignalThread::caller);
   }
-  answered(std::move(answer));
+  answered(self, std::move(answer));
 }
 
 /// Under mutex_: calls on one timer must not overlap.
@@ -350,7 +374,7 @@ void LockOperation::tick() {
   if (state == State::waiting) end_wait({.outcome = Outcome::timed_out});
   if (state != State::held) return;
   all_->parts_.runtime->log->log(
-      LogLevel::warn, "mutex [" + request_.mutex + "], contender [" + request_.contender_id +
+      LogLevel::warn, "mutex [" + mutex() + "], contender [" + contender_id() +
                           "]: held for longer than max_hold; telling the holder, and renewing the "
                           "lease for the drain limit at most");
   stop_contention(LeaseContention::SignalThread::signals);
@@ -361,7 +385,7 @@ void LockOperation::unlock(Ended ended) {
   bool confirmed = false;
   // The event that tells it may still be on its way.
   if (contention_->loss() == LossReason::duplicate_id) {
-    all_->bar(request_.mutex, request_.contender_id);
+    all_->bar(mutex(), contender_id());
   }
   {
     const std::lock_guard lock{mutex_};
@@ -425,33 +449,33 @@ void LockOperation::end() {
 
 void LockOperation::notify_owner(const MutexState& state) {
   const MutexOwner& owner = state.after();
-  if (state.is_acquired(request_.contender_id)) {
+  if (state.is_acquired(contender_id())) {
     lost_ = contention_->lost();
     answer({.outcome = Outcome::held});
     return;
   }
-  if (owner.is_owner(request_.contender_id) || owner.owner_id().empty()) return;
+  if (owner.is_owner(contender_id()) || owner.owner_id().empty()) return;
   {
     const std::lock_guard lock{mutex_};
     holder_ = owner.owner_id();
   }
-  if (request_.wait_mode == LockRequest::WaitMode::ask_once) {
+  if (wait_mode_ == LockRequest::WaitMode::ask_once) {
     answer({.outcome = Outcome::busy, .holder = owner.owner_id()});
   }
 }
 
 void LockOperation::on_event(const ContentionEvent& event) {
-  if (is_duplicate(event)) all_->bar(request_.mutex, request_.contender_id);
+  if (is_duplicate(event)) all_->bar(mutex(), contender_id());
   const auto* failed = std::get_if<AcquireFailed>(&event);
   if (failed == nullptr) return;
   {
     const std::lock_guard lock{mutex_};
     last_error_ = failed->error;
-    if (failed->namesake) holder_ = request_.contender_id;
+    if (failed->namesake) holder_ = contender_id();
   }
-  const bool asks_once = request_.wait_mode == LockRequest::WaitMode::ask_once;
+  const bool asks_once = wait_mode_ == LockRequest::WaitMode::ask_once;
   if (asks_once && failed->namesake) {
-    answer({.outcome = Outcome::busy, .holder = request_.contender_id});
+    answer({.outcome = Outcome::busy, .holder = contender_id()});
   } else if (asks_once || is_duplicate(event) || !failed->error.is_transient()) {
     answer({.outcome = Outcome::failed, .holder = {}, .error = failed->error});
   }
@@ -472,8 +496,7 @@ std::chrono::nanoseconds LockOperation::lease_left() const noexcept {
 }
 
 LeaseParts LockOperation::parts() const {
-  LeaseParts parts = all_->parts_;
-  parts.plan = request_.plan;
+  LeaseParts parts = with_plan(all_->parts_, plan_);
   const std::lock_guard lock{mutex_};
   parts.attachment = attachment_;
   return parts;

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <exception>
 #include <functional>
 #include <limits>
 #include <memory>
@@ -18,25 +19,17 @@
 #include <vector>
 
 #include "engine/attachment.hpp"
+#include "engine/joint_block.hpp"
 #include "engine/lease_contention.hpp"
+#include "engine/lease_parts.hpp"
 #include "simba/core/error.hpp"
 #include "simba/core/mutex_contender.hpp"
 #include "simba/core/runtime.hpp"
+#include "simba/core/small_function.hpp"
 
 namespace simba::engine {
 
 class LockOperation;
-
-/// What the contentions of a factory are made of.
-struct LeaseParts {
-  std::shared_ptr<LeaseStore> store;
-  std::shared_ptr<Attachment> attachment;  ///< whoever has one keeps the store open
-  std::shared_ptr<const Runtime> runtime;
-  std::shared_ptr<const ContentionPlan> plan;
-  std::chrono::nanoseconds renew_phase{0};
-  std::shared_ptr<Successions> successions;
-  std::uint64_t instance = 0;
-};
 
 /// A lock that is wanted.
 struct LockRequest {
@@ -58,6 +51,7 @@ struct LockAnswer {
   Outcome outcome = Outcome::held;
   std::string holder{};          ///< who holds it instead, where known
   std::optional<Error> error{};  ///< of `failed`; else the newest that the store gave, if any
+  std::exception_ptr thrown{};   ///< of `failed`, instead of `error`: why the store was not asked
 };
 
 /// The lock operations of one client that wait, or that are being given back.
@@ -137,16 +131,19 @@ class LockOperations : public std::enable_shared_from_this<LockOperations> {
 class LockOperation final : public MutexContender,
                             public std::enable_shared_from_this<LockOperation> {
  public:
-  using Answered = std::function<void(LockAnswer)>;
-  using Ended = std::function<void(bool confirmed)>;
+  using Answered =
+      detail::SmallFunction<void(const std::shared_ptr<LockOperation>& operation, LockAnswer)>;
+  using Ended = detail::SmallFunction<void(bool confirmed)>;
 
-  LockOperation(std::shared_ptr<LockOperations> all, LockRequest request);
+  /// Its parts are made in `block`, as it is itself.
+  LockOperation(std::shared_ptr<LockOperations> all, LockRequest request, JointBlock& block);
   ~LockOperation() override;
   LockOperation(const LockOperation&) = delete;
   LockOperation& operator=(const LockOperation&) = delete;
 
-  /// Asks the store. `answered` is called exactly once, unless this throws: Error (duplicate_id) if
-  /// another one contends under the same id.
+  /// Asks the store. `answered` is called exactly once: also, inside this call, if it cannot be
+  /// asked, since another one contends under the same id (Error, duplicate_id), or the client was
+  /// closed.
   void start(Answered answered);
 
   /// Ends the wait, if it still waits. The answer comes within this call, or within `start()` if
@@ -182,9 +179,12 @@ class LockOperation final : public MutexContender,
 
   const LockOperations& all() const noexcept { return *all_; }
 
+  /// Has the names of both, and may outlive it.
+  std::shared_ptr<const LeaseRequest> names() const noexcept { return names_; }
+
   // MutexContender
-  const std::string& mutex() const noexcept override { return request_.mutex; }
-  const std::string& contender_id() const noexcept override { return request_.contender_id; }
+  const std::string& mutex() const noexcept override { return names_->mutex; }
+  const std::string& contender_id() const noexcept override { return names_->contender_id; }
   void on_acquired(const MutexState& /*state*/) override {}
   void on_released(const MutexState& /*state*/) override {}
   void notify_owner(const MutexState& state) override;
@@ -208,7 +208,11 @@ class LockOperation final : public MutexContender,
 
   // constant after construction
   const std::shared_ptr<LockOperations> all_;
-  const LockRequest request_;  // with its plan
+  const std::shared_ptr<LeaseRequest> names_;
+  const LockRequest::WaitMode wait_mode_;
+  const LocalTime deadline_;
+  const std::optional<std::chrono::nanoseconds> max_hold_;
+  const std::shared_ptr<const ContentionPlan> plan_;
   const ForkGuard fork_guard_;
   const std::shared_ptr<OwnerDispatcher> dispatcher_;
   const std::shared_ptr<LeaseContention> contention_;

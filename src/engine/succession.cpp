@@ -13,10 +13,6 @@ Succession::~Succession() {
   if (const auto all = all_.lock()) all->forget(*this);
 }
 
-std::shared_ptr<Succession> Succession::alone() {
-  return std::make_shared<Succession>(std::weak_ptr<Successions>{}, std::string{}, std::string{});
-}
-
 void Succession::begin(std::weak_ptr<LeaseContention> newest) {
   const std::lock_guard lock{mutex_};
   newest_.swap(newest);

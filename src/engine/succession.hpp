@@ -24,9 +24,6 @@ class Succession {
   Succession(const Succession&) = delete;
   Succession& operator=(const Succession&) = delete;
 
-  /// Of an id that only one ever contends under.
-  static std::shared_ptr<Succession> alone();
-
   /// It asks from now on.
   void begin(std::weak_ptr<LeaseContention> newest);
 

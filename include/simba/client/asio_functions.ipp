@@ -73,11 +73,12 @@ class AsioOperation {
     asio::get_associated_cancellation_slot(parts_->handler).assign(std::move(on_signal));
   }
 
-  /// Where the handler will be called. Before it is.
-  const void* context() const { return context_of(parts_->executor); }
-
-  /// What notices a handler that is not called. Before the completion.
-  void wait_in(simba::detail::WaitingLine line) { line_ = std::move(line); }
+  /// What notices a handler that is not called. Before the operation is started.
+  void wait_in(simba::detail::WaitingLine line) {
+    if (!line.delays) return;
+    line_.emplace(line.delays, std::move(line.who), context_of(parts_->executor),
+                  "its executor is busy or has stopped");
+  }
 
   /// Once, on any thread, perhaps before the operation is initiated.
   static void complete(const std::shared_ptr<AsioOperation>& self, AsioErrorCode code,
@@ -115,7 +116,6 @@ class AsioOperation {
 
     std::shared_ptr<AsioOperation> self;
     Outcome outcome;
-    simba::detail::WaitingLine line;
 
     allocator_type get_allocator() const noexcept {
       return asio::get_associated_allocator(self->parts_->handler);
@@ -124,24 +124,23 @@ class AsioOperation {
     void operator()() {
       Parts parts = std::move(*self->parts_);
       self->parts_.reset();
-      self.reset();
       if (parts.cancellable) asio::get_associated_cancellation_slot(parts.handler).clear();
-      const auto running = std::move(line);  // until the handler has returned or thrown
-      if (running) running->begins();
+      const auto running = std::move(self);  // until the handler has returned or thrown
+      if (running->line_) running->line_->begins();
       std::apply(std::move(parts.handler), std::move(outcome));
     }
   };
 
   static Call call_of(const std::shared_ptr<AsioOperation>& self) {
     if (self->line_) self->line_->waits();
-    return {self, std::move(self->outcome_), std::move(self->line_)};
+    return {self, std::move(self->outcome_)};
   }
 
   // NOLINTEND(bugprone-unchecked-optional-access)
 
   std::optional<Parts> parts_;
   Outcome outcome_;
-  simba::detail::WaitingLine line_;
+  std::optional<DelayMonitor::Line> line_;
   std::atomic_flag one_of_two_;  ///< initiated or completed: whichever is second calls
 };
 
@@ -152,8 +151,8 @@ void asio_lock(Handler handler, const Client& client, std::string name, LockOpti
   const auto prepared = simba::detail::prepare_lock(client, simba::detail::LockCall::lock,
                                                     std::move(name), std::move(options));
   operation->cancel_by([prepared] { prepared.cancel(); });
-  prepared.start([operation, prepared](simba::detail::Completion<LockResult> completion) {
-    operation->wait_in(prepared.line(operation->context()));
+  operation->wait_in(prepared.line());
+  prepared.start([operation](simba::detail::Completion<LockResult> completion) {
     Operation::complete(operation, asio_code(completion.code), *std::move(completion.value));
   });
   Operation::initiated(operation);
@@ -166,8 +165,8 @@ void asio_try_lock(Handler handler, const Client& client, std::string name, Lock
   const auto prepared = simba::detail::prepare_lock(client, simba::detail::LockCall::try_lock,
                                                     std::move(name), std::move(options));
   operation->cancel_by([prepared] { prepared.cancel(); });
-  prepared.start([operation, prepared](simba::detail::Completion<LockResult> completion) {
-    operation->wait_in(prepared.line(operation->context()));
+  operation->wait_in(prepared.line());
+  prepared.start([operation](simba::detail::Completion<LockResult> completion) {
     AsioErrorCode code = asio_code(completion.code);
     if (!code && completion.value.outcome() == LockOutcome::cancelled) {
       code = asio::error::operation_aborted;
@@ -181,7 +180,7 @@ template <class Handler>
 void asio_unlock(Handler handler, Lock lock) {
   using Operation = AsioOperation<Handler>;
   const auto operation = Operation::make(std::move(handler));
-  operation->wait_in(simba::detail::line_of(lock, operation->context()));
+  operation->wait_in(simba::detail::line_of(lock));
   simba::detail::start_unlock(std::move(lock), [operation](bool confirmed) {
     Operation::complete(operation,
                         confirmed ? std::error_code{} : make_error_code(ErrorKind::in_doubt));
@@ -193,7 +192,7 @@ template <class Handler>
 void asio_owner(Handler handler, const Client& client, const std::string& name) {
   using Operation = AsioOperation<Handler, MutexOwner>;
   const auto operation = Operation::make(std::move(handler));
-  operation->wait_in(simba::detail::line_of(client, name, operation->context()));
+  operation->wait_in(simba::detail::line_of(client, name));
   simba::detail::start_owner(
       client, name, [operation](simba::detail::Completion<MutexOwner> completion) {
         Operation::complete(operation, completion.code, std::move(completion.value));

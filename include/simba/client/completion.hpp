@@ -12,6 +12,7 @@
 #include "simba/core/delay_monitor.hpp"
 #include "simba/core/error.hpp"
 #include "simba/core/mutex_owner.hpp"
+#include "simba/core/small_function.hpp"
 
 namespace simba {
 
@@ -48,15 +49,19 @@ Completion<T> Completion<T>::failed(const std::exception_ptr& failure) {
   return {.value = {}, .failure = failure, .code = code_of(failure)};
 }
 
+/// With no more room than to lead to whoever is told.
 template <class T>
-using Handler = std::function<void(Completion<T>)>;
+using Handler = SmallFunction<void(Completion<T>), 3 * sizeof(void*)>;
 
 /// Runs a task on the executor of a client, never inside the call.
 using Dispatch = std::function<void(std::function<void()> task)>;
 
-/// What a handler that has been posted to an executor waits in, so that it is logged if it is not
-/// called. Empty: nobody would notice.
-using WaitingLine = std::unique_ptr<DelayMonitor::Line>;
+/// What makes the `DelayMonitor::Line` in which a handler waits that has been posted to an executor
+/// of the user, so that it is logged if it is not called.
+struct WaitingLine {
+  std::shared_ptr<DelayMonitor> delays{};  ///< empty: nobody would notice
+  DelayMonitor::Line::Who who{};
+};
 
 /// A lock whose request has not been started yet. For `LockCall::lock` everything but a lock is a
 /// failure; a cancellation has the code `std::errc::operation_canceled`.
@@ -66,12 +71,12 @@ struct PreparedLock {
   std::optional<Span> wait{};    ///< for the message of a failure
   std::exception_ptr failure{};  ///< it cannot be started
 
-  void start(const Handler<LockResult>& handler) const;
+  void start(Handler<LockResult> handler) const;
   void cancel() const noexcept;  ///< also before `start`
   Dispatch dispatch() const;     ///< only without a failure
 
-  /// Of a handler for an executor of the user. Those with the same `threads` compete for them.
-  WaitingLine line(const void* threads) const noexcept;
+  /// Of a handler for an executor of the user.
+  WaitingLine line() const noexcept;
 };
 
 /// Does not throw.
@@ -79,16 +84,16 @@ PreparedLock prepare_lock(const Client& client, LockCall call, std::string name,
                           LockOptions options) noexcept;
 
 /// Tells whether the store has confirmed the release.
-void start_unlock(Lock lock, std::function<void(bool confirmed)> handler);
+void start_unlock(Lock lock, SmallFunction<void(bool confirmed)> handler);
 
 /// Where handlers run: on the executor of the lock's client; inside the call if there is no lock.
 Dispatch dispatch_of(const Lock& lock);
 Dispatch dispatch_of(const Client& client, const std::string& name);
 
 /// As `PreparedLock::line`.
-WaitingLine line_of(const Lock& lock, const void* threads) noexcept;
-WaitingLine line_of(const Client& client, const std::string& name, const void* threads) noexcept;
+WaitingLine line_of(const Lock& lock) noexcept;
+WaitingLine line_of(const Client& client, const std::string& name) noexcept;
 
-void start_owner(const Client& client, const std::string& name, const Handler<MutexOwner>& handler);
+void start_owner(const Client& client, const std::string& name, Handler<MutexOwner> handler);
 
 }  // namespace simba::detail

@@ -12,6 +12,7 @@
 #include "simba/core/clock.hpp"
 #include "simba/core/fork_guard.hpp"
 #include "simba/core/log.hpp"
+#include "simba/core/small_function.hpp"
 #include "simba/core/statistics.hpp"
 #include "simba/core/time.hpp"
 #include "simba/core/timer.hpp"
@@ -42,8 +43,14 @@ class DelayMonitor : public std::enable_shared_from_this<DelayMonitor> {
   /// nothing waits or runs. Does not keep the monitor alive; without it, delays go unnoticed.
   class Line {
    public:
-    /// `who` identifies it in the log, `advice` says what to do about a delay. Lines with the same
-    /// `executor` compete for the same threads.
+    /// Identifies it in the log. Called only when there is something to log, with the mutex of the
+    /// monitor held.
+    using Who = detail::SmallFunction<std::string()>;
+
+    /// `advice` says what to do about a delay. Lines with the same `executor` compete for the same
+    /// threads.
+    Line(const std::shared_ptr<DelayMonitor>& monitor, Who who, const void* executor,
+         std::string_view advice);
     Line(const std::shared_ptr<DelayMonitor>& monitor, std::string who, const void* executor,
          std::string_view advice);
     ~Line();
@@ -64,7 +71,7 @@ class DelayMonitor : public std::enable_shared_from_this<DelayMonitor> {
 
     // constant after construction
     const std::weak_ptr<DelayMonitor> monitor_;  // weak: an executor may keep what waits
-    const std::string who_;
+    const Who who_;
     const void* const executor_;
     const std::string_view advice_;
 

@@ -3,8 +3,6 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstddef>
-#include <functional>
-#include <list>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -13,6 +11,8 @@
 
 #include "simba/core/mutex_retriever.hpp"
 #include "simba/core/runtime.hpp"
+#include "simba/core/short_queue.hpp"
+#include "simba/core/small_function.hpp"
 
 namespace simba {
 
@@ -26,7 +26,7 @@ namespace simba {
 /// has run or was discarded.
 class OwnerDispatcher : public std::enable_shared_from_this<OwnerDispatcher> {
  public:
-  using Task = std::function<void()>;
+  using Task = detail::SmallFunction<void()>;
 
   /// An empty `executor` means `runtime->callbacks`.
   OwnerDispatcher(MutexRetriever& retriever, std::shared_ptr<Executor> executor,
@@ -117,7 +117,7 @@ class OwnerDispatcher : public std::enable_shared_from_this<OwnerDispatcher> {
   // guarded by mutex_
   MutexOwner before_;
   MutexOwner after_;
-  std::list<Entry> queue_;
+  detail::ShortQueue<Entry> queue_;
   bool discarding_ = false;
   int holds_ = 0;
   bool scheduled_ = false;    // the executor has been asked to run the queue

@@ -12,6 +12,7 @@
 
 namespace simba::engine {
 
+class Alarms;
 class Attachment;
 struct LeaseParts;
 class Successions;
@@ -67,6 +68,7 @@ class LeaseServiceFactory final : public MutexServiceFactory {
   const std::shared_ptr<const ContentionPlan> plan_;  // of the options
   const std::chrono::nanoseconds renew_phase_;
   const std::shared_ptr<Successions> successions_;
+  const std::shared_ptr<Alarms> alarms_;
   const std::uint64_t instance_;  // by which a store tells its contenders from namesakes
   const ForkGuard fork_guard_;
 };

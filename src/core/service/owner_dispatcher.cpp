@@ -72,24 +72,24 @@ void OwnerDispatcher::reset() {
 void OwnerDispatcher::set(MutexOwner after) { before_ = std::exchange(after_, std::move(after)); }
 
 void OwnerDispatcher::enqueue_state() {
-  if (!discarding_) queue_.emplace_back(MutexState{before_, after_});
+  if (!discarding_) queue_.push_back(MutexState{before_, after_});
 }
 
 void OwnerDispatcher::post(Task task) {
   const std::lock_guard lock{mutex_};
-  if (!discarding_) queue_.emplace_back(std::move(task));
+  if (!discarding_) queue_.push_back(std::move(task));
 }
 
 void OwnerDispatcher::post_first(Task task) {
   const std::lock_guard lock{mutex_};
-  if (!discarding_) queue_.emplace_front(std::move(task));
+  if (!discarding_) queue_.push_front(std::move(task));
 }
 
 void OwnerDispatcher::discard() {
-  std::list<Entry> dropped;  // destroyed with no lock held
+  detail::ShortQueue<Entry> dropped;  // destroyed with no lock held
   const std::lock_guard lock{mutex_};
   discarding_ = true;
-  dropped.swap(queue_);
+  std::swap(dropped, queue_);
   if (line_) line_->is_empty();
 }
 
@@ -193,8 +193,7 @@ void OwnerDispatcher::run_queue() {
 }
 
 void OwnerDispatcher::run_one(std::unique_lock<std::mutex>& lock) {
-  Entry entry = std::move(queue_.front());
-  queue_.pop_front();
+  Entry entry = queue_.pop_front();
   const std::thread::id outer = std::exchange(runner_, std::this_thread::get_id());
   if (line_) {
     line_->begins();

@@ -38,9 +38,13 @@ std::shared_ptr<DelayMonitor> DelayMonitor::make(std::shared_ptr<const Clock> cl
 DelayMonitor::DelayMonitor(std::shared_ptr<const Clock> clock, std::shared_ptr<Logger> log)
     : clock_{std::move(clock)}, log_{std::move(log)} {}
 
-DelayMonitor::Line::Line(const std::shared_ptr<DelayMonitor>& monitor, std::string who,
+DelayMonitor::Line::Line(const std::shared_ptr<DelayMonitor>& monitor, Who who,
                          const void* executor, std::string_view advice)
     : monitor_{monitor}, who_{std::move(who)}, executor_{executor}, advice_{advice} {}
+
+DelayMonitor::Line::Line(const std::shared_ptr<DelayMonitor>& monitor, std::string who,
+                         const void* executor, std::string_view advice)
+    : Line{monitor, Who{[who = std::move(who)] { return who; }}, executor, advice} {}
 
 /// Empty: nobody is to be told.
 std::shared_ptr<DelayMonitor> DelayMonitor::Line::monitor() const noexcept {
@@ -191,7 +195,7 @@ void DelayMonitor::look() {
 std::string DelayMonitor::described(const std::vector<const Line*>& waiting, LocalTime now) const {
   std::vector<std::string> waiters;
   waiters.reserve(waiting.size());
-  for (const Line* line : waiting) waiters.push_back(line->who_);
+  for (const Line* line : waiting) waiters.push_back(line->who_());
   std::vector<const Line*> busy;
   for (const Line* line = first_; line != nullptr; line = line->next_) {
     const bool runs = line->running_since_ != never;
@@ -204,7 +208,7 @@ std::string DelayMonitor::described(const std::vector<const Line*>& waiting, Loc
   blockers.reserve(busy.size());
   for (const Line* line : busy) {
     blockers.push_back(
-        fmt::format("{} for {} s", line->who_, seconds_since(line->running_since_, now)));
+        fmt::format("{} for {} s", line->who_(), seconds_since(line->running_since_, now)));
   }
   // What waits behind its own callback needs no thread.
   const bool behind_itself = std::all_of(waiting.begin(), waiting.end(), [](const Line* line) {
