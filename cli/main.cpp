@@ -59,13 +59,14 @@ struct Entry {
 /// In the order of the help text.
 std::vector<Entry> add_commands(CLI::App& app) {
   std::vector<Entry> entries;
-  for (const auto make :
-       {make_run_command, make_schedule_command, make_elect_command, make_watch_command,
-        make_status_command, make_is_leader_command, make_runs_command,
+  for (const auto make : {
+         make_run_command, make_schedule_command, make_elect_command, make_watch_command,
+             make_status_command, make_is_leader_command, make_runs_command,
 #if SIMBA_HAS_HTTP  // needs a library that may be missing
-        make_serve_command,
+             make_serve_command,
 #endif
-        make_release_command, make_init_command, make_doctor_command, make_demo_command}) {
+             make_release_command, make_init_command, make_doctor_command, make_demo_command
+       }) {
     auto command = make();
     CLI::App* added = command->add_to(app);
     entries.push_back({.command = std::move(command), .app = added});
