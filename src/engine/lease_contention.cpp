@@ -76,9 +76,7 @@ LeaseContention::LeaseContention(MutexContender& contender,
                store_->owner_watch()} {}
 
 LeaseContention::~LeaseContention() {
-  if (meter_ != nullptr && counted_ == ContentionMachine::Phase::contending) {
-    meter_->ends_waiting();
-  }
+  if (counted_waiting_) meter_->ends_waiting();
   if (!fork_guard_.in_child()) {
     if (traced_) traced_->end(*runtime_);
     return;
@@ -101,7 +99,7 @@ void LeaseContention::start() {
             "give each an id of its own"};
   }
   if (runtime_->tracer) {
-    auto traced = TracedContention::begin(*runtime_, request_.mutex, request_.contender_id);
+    auto traced = TracedContention::begin(*runtime_, request_->mutex, request_->contender_id);
     const std::lock_guard lock{mutex_};
     starting_ = std::move(traced);
   }
@@ -253,9 +251,7 @@ void LeaseContention::count_phase(const Actions& actions, LocalTime now) {
   using Phase = ContentionMachine::Phase;
   const Phase before = std::exchange(counted_, machine_.phase());
   const auto lasted = now - std::exchange(counted_since_, now);
-  if (before == Phase::contending) meter_->ends_waiting();
   if (before == Phase::owning) meter_->ends_owning(lasted);
-  if (counted_ == Phase::contending) meter_->begins_to_wait(now);
   if (actions.granted) {
     meter_->acquired(actions.granted->fencing_token, lasted);
     if (free_at_ != never) count_succession(now);
@@ -279,8 +275,20 @@ void LeaseContention::count_succession(LocalTime now) {
   meter_->handed_over(noticed_at_ == never ? std::chrono::nanoseconds::zero() : now - noticed_at_);
 }
 
+/// At rest: whoever is granted the mutex at once has not waited.
+void LeaseContention::count_waiting() noexcept {
+  const bool waiting = counted_ == ContentionMachine::Phase::contending;
+  if (waiting == std::exchange(counted_waiting_, waiting)) return;
+  if (waiting) {
+    meter_->begins_to_wait(counted_since_);
+  } else {
+    meter_->ends_waiting();
+  }
+}
+
 // After the answers that came within the step: an alarm that they make needless is never set.
 void LeaseContention::rest() {
+  count_waiting();  // never so without a meter
   try {
     if (given_up_) return let_go();
     if (alarm_) alarm_.set(machine_.wake_at());  // none: it has not begun

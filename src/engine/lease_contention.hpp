@@ -118,6 +118,7 @@ class LeaseContention : public std::enable_shared_from_this<LeaseContention> {
   void count_phase(const Actions& actions, LocalTime now);
   void count_notice(const Notice& notice, LocalTime now);
   void count_succession(LocalTime now);
+  void count_waiting() noexcept;
   bool is_of_a_lock() const;
   std::string lease_left_text() const;
   void begin_ownership(const OwnerView& view);
@@ -160,6 +161,7 @@ class LeaseContention : public std::enable_shared_from_this<LeaseContention> {
   std::optional<ErrorKind> failing_;  // logged already
   ContentionMachine::Phase counted_ = ContentionMachine::Phase::idle;
   LocalTime counted_since_{};                 // when that phase began
+  bool counted_waiting_ = false;              // among those that wait
   std::shared_ptr<TracedContention> traced_;  // empty: this one is not
   LocalTime free_at_ = never;     // when the lease of another ends; never: it was not seen
   LocalTime noticed_at_ = never;  // when it was noticed last that it has given up

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -127,7 +128,7 @@ class RequestMeter;
 /// Keeps count of what the contenders and observers of a runtime do.
 ///
 /// Threads: every function may be called from any thread. Counting takes no lock; a new contender
-/// takes one to find where to count.
+/// may take one to find where to count.
 class StatisticsRecorder {
  public:
   /// `most_mutexes` have an entry of their own, those that are used or added first; all others are
@@ -160,9 +161,12 @@ class StatisticsRecorder {
   const std::shared_ptr<detail::ConnectionMeter> connections_;
   const std::unique_ptr<detail::MutexMeter> others_;
 
+  using Meters = std::map<std::string, std::unique_ptr<detail::MutexMeter>, std::less<>>;
+
+  std::atomic<const Meters::value_type*> last_found_{nullptr};  // often the next is of the same
+
   mutable std::mutex mutex_;
-  // guarded by mutex_
-  std::map<std::string, std::unique_ptr<detail::MutexMeter>, std::less<>> meters_;
+  Meters meters_;  // guarded by mutex_; what is in it stays as it is
 };
 
 struct Runtime;

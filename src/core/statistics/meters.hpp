@@ -31,10 +31,9 @@ class DurationMeter {
 /// Of one mutex, or of all those without one of their own.
 class MutexMeter {
  public:
-  void begins_to_wait(LocalTime now) noexcept;
+  void begins_to_wait(LocalTime since) noexcept;
   void ends_waiting() noexcept { waiting_.fetch_sub(1, std::memory_order_relaxed); }
 
-  /// After `ends_waiting`.
   void acquired(FencingToken token, std::chrono::nanoseconds waited) noexcept;
   void owns_until(LocalTime end) noexcept { lease_until_.store(end, std::memory_order_relaxed); }
   void ends_owning(std::chrono::nanoseconds held) noexcept { holds_.add(held); }

@@ -16,7 +16,10 @@ namespace detail {
 // ---- DurationMeter ---------------------------------------------------------------------------
 
 void DurationMeter::add(std::chrono::nanoseconds took) noexcept {
-  const auto bound = std::lower_bound(Durations::bounds.begin(), Durations::bounds.end(), took);
+  const auto bound =
+      took <= Durations::bounds.front()  // mostly, and it is quick to see
+          ? Durations::bounds.begin()
+          : std::lower_bound(Durations::bounds.begin(), Durations::bounds.end(), took);
   total_.fetch_add(took.count(), std::memory_order_relaxed);
   counts_[static_cast<std::size_t>(bound - Durations::bounds.begin())].fetch_add(
       1, std::memory_order_release);
@@ -32,9 +35,9 @@ Durations DurationMeter::snapshot() const noexcept {
 
 // ---- MutexMeter ------------------------------------------------------------------------------
 
-void MutexMeter::begins_to_wait(LocalTime now) noexcept {
+void MutexMeter::begins_to_wait(LocalTime since) noexcept {
   if (waiting_.fetch_add(1, std::memory_order_relaxed) > 0) return;
-  waiting_since_.store(now, std::memory_order_relaxed);
+  waiting_since_.store(since, std::memory_order_relaxed);
 }
 
 void MutexMeter::acquired(FencingToken token, std::chrono::nanoseconds waited) noexcept {
@@ -132,11 +135,16 @@ void StatisticsRecorder::add(std::string_view mutex) {
 }
 
 detail::MutexMeter& StatisticsRecorder::meter(std::string_view mutex) {
+  const auto* const last = last_found_.load(std::memory_order_acquire);
+  if (last != nullptr && last->first == mutex) return *last->second;
   const std::lock_guard lock{mutex_};
-  const auto found = meters_.find(mutex);
-  if (found != meters_.end()) return *found->second;
-  if (meters_.size() >= most_mutexes_) return *others_;
-  return *meters_.emplace(mutex, std::make_unique<detail::MutexMeter>()).first->second;
+  auto found = meters_.find(mutex);
+  if (found == meters_.end()) {
+    if (meters_.size() >= most_mutexes_) return *others_;
+    found = meters_.emplace(mutex, std::make_unique<detail::MutexMeter>()).first;
+  }
+  last_found_.store(&*found, std::memory_order_release);
+  return *found->second;
 }
 
 Statistics StatisticsRecorder::snapshot() const {
