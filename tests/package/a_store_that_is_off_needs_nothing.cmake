@@ -2,8 +2,8 @@
 set(stores_and_libraries
   "sqlite=SQLite3|sqlite3\\.so|lsqlite3" "postgresql=PostgreSQL|libpq|-lpq"
   "mysql=MariaDB|mariadb" "redis=[Hh]iredis"
-  # MySQL's store needs OpenSSL, too, where its library leaves certificates to us.
-  "redis_mysql=libssl|OpenSSL"
+  # MySQL's store needs OpenSSL, too, where its library leaves certificates to us, and so does HTTP.
+  "redis_mysql_http=libssl|OpenSSL"
   "zookeeper=ZooKeeper|zookeeper_mt" "config=yaml-cpp" "prometheus=prometheus-cpp")
 fresh_folder(folder)
 foreach(entry IN LISTS stores_and_libraries)
