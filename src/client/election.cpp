@@ -375,17 +375,19 @@ Election::Election() noexcept = default;
 Election::Election(std::shared_ptr<Impl> impl) noexcept : impl_{std::move(impl)} {}
 Election::Election(Election&& other) noexcept = default;
 
-Election::~Election() {
-  if (!impl_) return;
-  if (impl_->in_forked_child()) detail::leak(impl_);  // its timer is the parent's
-  impl_->stop();
-}
+Election::~Election() { end(); }
 
 Election& Election::operator=(Election&& other) noexcept {
   if (this == &other) return *this;
-  if (impl_) impl_->stop();
+  end();
   impl_ = std::move(other.impl_);
   return *this;
+}
+
+void Election::end() noexcept {
+  if (!impl_) return;
+  if (impl_->in_forked_child()) detail::leak(impl_);  // its timer is the parent's
+  impl_->stop();
 }
 
 bool Election::is_leader() const noexcept { return impl_ && impl_->service().is_owner(); }

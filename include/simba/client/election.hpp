@@ -115,6 +115,8 @@ class [[nodiscard]] Election {
 
   explicit Election(std::shared_ptr<Impl> impl) noexcept;
 
+  void end() noexcept;
+
   std::shared_ptr<Impl> impl_;
 };
 
