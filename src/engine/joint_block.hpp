@@ -17,8 +17,7 @@ namespace simba::engine {
 class JointBlock {
  public:
   explicit JointBlock(std::size_t room)
-      : memory_{::new (::operator new(sizeof(Memory) + room)) Memory{.room = is_joint ? room : 0}} {
-  }
+      : memory_{::new (::operator new(sizeof(Memory) + room)) Memory(is_joint ? room : 0)} {}
   ~JointBlock() { memory_->let_go(); }
   JointBlock(const JointBlock&) = delete;
   JointBlock& operator=(const JointBlock&) = delete;
@@ -41,6 +40,8 @@ class JointBlock {
 
   /// What the block begins with; its room follows.
   struct alignas(std::max_align_t) Memory {
+    explicit Memory(std::size_t size) noexcept : room{size} {}
+
     const std::size_t room;
     std::size_t used = 0;
     std::atomic<std::size_t> users{1};

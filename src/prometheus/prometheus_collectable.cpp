@@ -48,8 +48,8 @@ ClientMetric client_metric_of(MetricType type, const MetricSample& sample) {
   ClientMetric metric;
   for (const auto& [name, value] : sample.labels) metric.label.push_back({name, value});
   std::visit(
-      [&]<typename Value>(const Value& value) {
-        if constexpr (std::is_same_v<Value, Durations>) {
+      [&](const auto& value) {
+        if constexpr (std::is_same_v<decltype(value), const Durations&>) {
           metric.histogram = histogram_of(value);
         } else if (type == MetricType::counter) {
           metric.counter.value = static_cast<double>(value);

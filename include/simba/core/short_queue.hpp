@@ -30,6 +30,7 @@ class ShortQueue {
   }
 
   void push_front(T value) {
+    // NOLINTNEXTLINE(bugprone-unchecked-optional-access): it does not see through the array
     if (first_[1]) rest_.push_front(*std::move(first_[1]));
     first_[1] = std::exchange(first_[0], std::move(value));
   }

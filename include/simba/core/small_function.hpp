@@ -77,8 +77,7 @@ class SmallFunction<Result(Arguments...), room> {
   template <class Function>
   class Holder final : public Target {
    public:
-    template <class Given>
-    explicit Holder(Given&& given) : function_{std::forward<Given>(given)} {}
+    explicit Holder(Function function) : function_{std::move(function)} {}
 
     Result call(Arguments... arguments) override {
       return function_(std::forward<Arguments>(arguments)...);

@@ -65,8 +65,8 @@ void append_histogram(std::string& text, std::string_view name, const std::strin
 void append_sample(std::string& text, std::string_view name, const MetricSample& sample) {
   const std::string labels = text_of(sample.labels);
   std::visit(
-      [&]<typename Value>(const Value& value) {
-        if constexpr (std::is_same_v<Value, Durations>) {
+      [&](const auto& value) {
+        if constexpr (std::is_same_v<decltype(value), const Durations&>) {
           append_histogram(text, name, labels, value);
         } else {
           append_line(text, name, "", labels, value);
