@@ -162,7 +162,7 @@ bool Board::update(Row& row, const MutexEntry& entry, const Look& look) {
   return true;
 }
 
-bool Board::renew(Row& row, const MutexEntry& entry, const Look& look) {
+bool Board::renew(Row& row, const MutexEntry& entry, const Look& look) const {
   const auto ends = end_of(entry, look);
   const milliseconds tolerance = std::max(least_renewal, duration_of(look));
   const bool same_end = ends && row.ends ? std::chrono::abs(*ends - *row.ends) < tolerance
@@ -274,18 +274,22 @@ std::optional<std::string> Board::since(std::uint64_t revision) const {
   std::vector<std::string> written;  // reserved, so that views of its texts stay valid
   std::vector<std::string_view> changed;
   std::vector<std::string_view> leases;
-  for (const auto& [name, row] : rows_) {
-    if (row.revision > revision) changed.emplace_back(text_of(row));
+  // No structured bindings here: clang-tidy 16 crashes on them beside an optional.
+  for (const auto& entry : rows_) {
+    if (entry.second.revision > revision) changed.emplace_back(text_of(entry.second));
   }
   written.reserve(rows_.size() + removed_.size() + count);
-  for (const auto& [name, row] : rows_) {
+  for (const auto& entry : rows_) {
+    const Row& row = entry.second;
     if (row.revision > revision || row.lease_revision <= revision) continue;
     const Json ends = row.ends ? Json(row.ends->time_since_epoch().count()) : Json(nullptr);
     leases.emplace_back(written.emplace_back(to_text(Json::array({row.id, ends, row.token}))));
   }
   std::vector<std::string_view> removed;
-  for (const auto& [at, id] : removed_) {
-    if (at > revision) removed.emplace_back(written.emplace_back(std::to_string(id)));
+  for (const auto& entry : removed_) {
+    if (entry.first > revision) {
+      removed.emplace_back(written.emplace_back(std::to_string(entry.second)));
+    }
   }
   std::vector<std::string_view> events;
   for (auto at = first; at != events_.end(); ++at) {
@@ -304,8 +308,8 @@ std::optional<Json> Board::mutex(std::string_view name) const {
   if (at == rows_.end()) return std::nullopt;
   Json object = object_of(at->second);
   Json runs = Json::array();
-  if (at->second.schedule) {
-    for (const RunReport& run : at->second.schedule->runs) {
+  if (const auto& schedule = at->second.schedule) {
+    for (const RunReport& run : schedule->runs) {
       Json one = to_json(at->first, run);
       one.erase("event");
       one.erase("mutex");
@@ -323,7 +327,8 @@ Json Board::changes(std::size_t most, std::optional<std::string_view> mutex) con
     if (!mutex || *at->mutex == *mutex) found.push_back(&*at);
   }
   Json all = Json::array();
-  for (auto at = found.rbegin(); at != found.rend(); ++at) all.push_back(object_of(**at));
+  std::reverse(found.begin(), found.end());
+  for (const Event* event : found) all.push_back(object_of(*event));
   return all;
 }
 

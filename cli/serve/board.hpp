@@ -134,7 +134,7 @@ class Board {
 
   bool first_seen(Row& row, const engine::MutexEntry& entry, const Look& look);
   bool update(Row& row, const engine::MutexEntry& entry, const Look& look);
-  bool renew(Row& row, const engine::MutexEntry& entry, const Look& look);
+  bool renew(Row& row, const engine::MutexEntry& entry, const Look& look) const;
   Change judge(const Row& row, const engine::MutexEntry& entry, const Look& look);
   void note(const Row& row);
   void note_removed(const Row& row, WallTime at);
