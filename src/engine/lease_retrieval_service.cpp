@@ -5,8 +5,8 @@
 #include <string>
 #include <utility>
 
-#include "core/statistics/meters.hpp"
 #include "engine/mailbox.hpp"
+#include "engine/request_count.hpp"
 #include "engine/retrieval_machine.hpp"
 
 namespace simba::engine {
@@ -64,12 +64,9 @@ class LeaseRetrieval : public std::enable_shared_from_this<LeaseRetrieval> {
     }
   }
 
-  void count(const Looked& looked) {
-    if (!runtime_->statistics) return;
-    detail::RequestMeter& requests = runtime_->statistics->requests();
-    if (const Error* error = looked.answer.error()) return requests.failed(error->kind());
-    const LocalTime now = runtime_->clock->now();
-    requests.answered(RequestKind::look, now - looked.look.sent_at, now);
+  void count(const Looked& looked) const {
+    engine::count(runtime_->statistics.get(), *runtime_->clock, RequestKind::look,
+                  looked.look.sent_at, looked.answer.error());
   }
 
   void begin_watch() {
